@@ -1,0 +1,97 @@
+"""A finished (or stopped) run on disk: what every target writes and every report reads.
+
+A run is a folder: ``run.json`` (this record), ``samples.jsonl`` (``sample.Sample``),
+``metrics.jsonl`` (``metric.MinuteStatistic``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from shardlane_lab.metric import MinuteStatistic, read_statistics, write_statistics
+from shardlane_lab.sample import Sample, read_samples, write_samples
+
+Target = Literal["local", "aws", "simulated"]
+Kind = Literal["lambda-standard", "lambda-efo", "boto3-efo", "boto3-get-records"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerRecord:
+    """One consumer of the run. ``label`` is what its samples carry; ``kind`` how it reads."""
+
+    label: str
+    kind: Kind
+    surfaced_throttles: int = 0
+    """``ProvisionedThroughputExceededException``s that reached the consumer's own code, past the
+    SDK's retries."""
+    function: str | None = None
+    """The Lambda function's name, for its metrics."""
+    efo_consumer: str | None = None
+    """The registered stream consumer's name, for its metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What was run, with what, and what the samples cannot say."""
+
+    name: str
+    """The experiment's name, e.g. ``round-1``."""
+    title: str
+    target: Target
+    stream: str
+    started_ms: float
+    """Epoch ms of the first scheduled send; minute 0 of the metrics starts here."""
+    seconds: float
+    """How long the producer was to send."""
+    rate_per_s: float
+    sent: int
+    """Distinct ``seq`` that the service accepted."""
+    first_put_ms: float | None
+    """Duration of the very first put (connection set-up included): shown apart."""
+    resends: int = 0
+    producer_failures: int = 0
+    complete: bool = True
+    """False when the run was stopped early or a part of it died."""
+    published_round: str | None = None
+    """Which round of ``published-latency.json`` this run reproduces."""
+    consumers: tuple[ConsumerRecord, ...]
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """What it ran on: versions, delays, limiter, seed, template parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    record: RunRecord
+    samples: list[Sample]
+    statistics: list[MinuteStatistic]
+
+
+def write_run(folder: Path, run: Run) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "run.json").write_text(
+        json.dumps(asdict(run.record), indent=2) + "\n", encoding="utf-8"
+    )
+    write_samples(folder / "samples.jsonl", run.samples)
+    write_statistics(folder / "metrics.jsonl", run.statistics)
+
+
+def read_run(folder: Path) -> Run:
+    """Raises ``FileNotFoundError`` if ``folder`` holds no run, ``ValueError`` if it is damaged."""
+    path = folder / "run.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} holds no run: {path.name} is missing")
+    values = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        values["consumers"] = tuple(ConsumerRecord(**each) for each in values["consumers"])
+        record = RunRecord(**values)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a run record: {error}") from error
+    return Run(
+        record,
+        list(read_samples(folder / "samples.jsonl")),
+        read_statistics(folder / "metrics.jsonl"),
+    )
