@@ -26,7 +26,7 @@ def problems():
         yield "Python's venv module is missing. On Debian: apt-get install python3-venv"
     node = shutil.which("node")
     if node is None:
-        yield "Node.js 20 or newer is needed (the AWS CDK runs on it) and `node` is not on the PATH."
+        yield "Node.js 20 or newer is needed (the AWS CDK runs on it); `node` is not on the PATH."
         return
     version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
     found = version.stdout.strip().lstrip("v")

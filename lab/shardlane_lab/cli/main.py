@@ -1,0 +1,42 @@
+"""``shardlane-lab``: the command line of the lab. Arguments in, one call, an exit status out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from shardlane_lab.cli import demo, invoke, kinesis, report, run
+from shardlane_lab.errors import LabError
+
+COMMANDS = (demo, run, report, invoke, kinesis)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="shardlane-lab",
+        description="A local Kinesis with the service's limits, a local Lambda, and experiments "
+        "that measure how late each kind of Kinesis consumer is.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns 0, or what the command says; 2 with a message for a problem that a person can mend;
+    130 after Ctrl-C."""
+    given = parser().parse_args(arguments)
+    try:
+        return int(given.execute(given))
+    except LabError as error:
+        print(f"shardlane-lab: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("shardlane-lab: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from shardlane_lab.assembly import synthesize
+from shardlane_lab.errors import AssemblyError
+from shardlane_lab.local_lambda.template import Template, read_assembly
+
+ASSEMBLY = Path("out/assembly")
+
+
+def positive_seconds(text: str) -> float:
+    """An argparse type: seconds above 0 and at most a day."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from None
+    if not 0 < seconds <= 86_400:
+        raise argparse.ArgumentTypeError(f"{text} s is not above 0 and at most 86400")
+    return seconds
+
+
+def add_app(parser: argparse.ArgumentParser) -> None:
+    """``--app`` and ``--assembly``: where the template comes from."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--app",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder of the CDK app to synthesize, the one with cdk.json (default: this folder)",
+    )
+    source.add_argument(
+        "--assembly",
+        type=Path,
+        metavar="DIR",
+        help="a cloud assembly that is there already (cdk.out), instead of synthesizing",
+    )
+
+
+def template(given: argparse.Namespace) -> Template:
+    """The template that the options name, synthesized anew unless an assembly was given."""
+    if given.assembly is not None:
+        if not (given.assembly / "manifest.json").is_file():
+            raise AssemblyError(f"{given.assembly} is no cloud assembly: manifest.json is missing")
+        return read_assembly(given.assembly)
+    return read_assembly(synthesize(given.app, ASSEMBLY))

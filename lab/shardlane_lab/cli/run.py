@@ -1,0 +1,62 @@
+"""``shardlane-lab run``: one experiment on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from pathlib import Path
+
+from shardlane_lab import experiment
+from shardlane_lab.cli.options import add_app, positive_seconds, template
+from shardlane_lab.experiment import Experiment
+from shardlane_lab.local_lambda.template import Template
+from shardlane_lab.local_run import LocalRun
+from shardlane_lab.progress import Progress
+from shardlane_lab.report.write import render_text, write_report
+from shardlane_lab.run_record import write_run
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run an experiment on this machine and report it",
+        description="Runs an experiment against the local Kinesis and the local Lambda, prints "
+        "the tables and writes run.json, samples.jsonl, metrics.jsonl and report.html.",
+    )
+    parser.add_argument(
+        "experiment",
+        help=f"a TOML file, or one that ships with the lab: {', '.join(experiment.shipped())}",
+    )
+    parser.add_argument(
+        "--seconds", type=positive_seconds, help="how long to send, instead of what the file says"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
+    add_app(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(given: argparse.Namespace) -> int:
+    chosen = experiment.load(experiment.find(given.experiment))
+    status = run_into(given.out, chosen, template(given), given.seconds)
+    print(render_text([given.out]))
+    write_report([given.out], given.out / "report.html")
+    print(f"report:  {given.out / 'report.html'}\nsamples: {given.out / 'samples.jsonl'}")
+    return status
+
+
+def run_into(
+    folder: Path, chosen: Experiment, deployed: Template, seconds: float | None = None
+) -> int:
+    """Runs the experiment and writes the run to ``folder``, also when it is stopped by Ctrl-C,
+    which then goes on as ``KeyboardInterrupt``. 0 if the run is complete, else 1."""
+    if seconds is not None:
+        chosen = chosen.model_copy(update={"seconds": seconds})
+    with Progress(chosen.name) as progress:
+        local = LocalRun(chosen, deployed, progress, logs=folder / "logs")
+        try:
+            asyncio.run(local.run())
+        finally:
+            # What was measured before a Ctrl-C or a fault is worth keeping.
+            result = local.result()
+            write_run(folder, result)
+    return 0 if result.record.complete else 1
