@@ -18,8 +18,10 @@ $(INSTALLED): requirements.txt pyproject.toml lab/pyproject.toml
 	@$(BIN)/python tools/install.py
 	@touch $(INSTALLED)
 
+SECONDS ?= 30
+OUT ?= out/demo
 demo: setup ## Compare the four consumers on this machine: two rounds of 30 s, report in out/demo
-	@$(BIN)/shardlane-lab demo --out out/demo
+	@$(BIN)/shardlane-lab demo --seconds $(SECONDS) --out $(OUT)
 
 test: setup ## The whole test suite
 	@$(BIN)/python -m pytest

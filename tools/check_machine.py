@@ -1,14 +1,17 @@
 """Says what is missing on this machine before anything is installed. Runs on any Python 3."""
 
+from __future__ import annotations
+
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 
 PYTHON = (3, 11)
 NODE = 20
 
 
-def problems():
+def problems() -> Iterator[str]:
     """Sentences about what is missing; none if all is there."""
     if sys.version_info < PYTHON:
         found = ".".join(str(part) for part in sys.version_info[:3])

@@ -59,11 +59,12 @@ class Sample:
 _FIELDS = frozenset(field.name for field in fields(Sample))
 
 
-def sample_from(values: dict[str, Any]) -> Sample:
-    """The sample that ``values`` describe; fields that we do not know are left out.
-
-    Raises ``ValueError`` naming the field that is missing.
+def sample_from(values: Any) -> Sample:
+    """The sample that ``values``, a JSON object, describes; fields that we do not know are left
+    out. Raises ``ValueError`` naming the field that is missing.
     """
+    if not isinstance(values, dict):
+        raise ValueError(f"not a sample: {values!r} is no JSON object")
     known = {name: value for name, value in values.items() if name in _FIELDS}
     try:
         return Sample(**known)
