@@ -107,9 +107,7 @@ class Sandbox:
         assert outcome is not None
         return outcome
 
-    async def _first_of(
-        self, answer: asyncio.Future[T], limit_s: float
-    ) -> T | TimedOut | Exited:
+    async def _first_of(self, answer: asyncio.Future[T], limit_s: float) -> T | TimedOut | Exited:
         assert self._process is not None
         ended = asyncio.ensure_future(self._process.wait())
         try:
