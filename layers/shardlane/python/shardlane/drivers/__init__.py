@@ -1,0 +1,1 @@
+"""Who runs the handlers of a batch: one at a time, threads, or an event loop."""

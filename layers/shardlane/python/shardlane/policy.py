@@ -1,0 +1,95 @@
+"""What becomes of a record whose handler failed: bounded attempts, then stop, park or drop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from shardlane.backoff import Backoff
+from shardlane.errors import SettingsError
+from shardlane.outcome import Drop, Park
+
+MOST_REASON_CHARACTERS = 300
+"""A reason is for reading in a log line or a table; a stack of a thousand frames is not."""
+
+
+class Action(Enum):
+    """The end of a record that failed for good, and ``RETRY`` on the way there."""
+
+    RETRY = "retry"
+    STOP = "stop"
+    PARK = "park"
+    DROP = "drop"
+
+
+class Verdict(NamedTuple):
+    """What is to be done about one failed attempt."""
+
+    action: Action
+    reason: str
+    wait_ms: float = 0.0
+    """Before the next attempt, if the action is ``RETRY``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailurePolicy:
+    """Made by ``stop`` or ``drop``. ``attempts`` counts the first one."""
+
+    action: Action
+    attempts: int
+    backoff: Backoff
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise SettingsError(f"attempts={self.attempts}: allowed is 1 or more")
+
+    @classmethod
+    def stop(cls, attempts: int = 1, backoff: Backoff = Backoff()) -> FailurePolicy:  # noqa: B008
+        """Leave the record unfinished: Lambda delivers it and all later ones again."""
+        return cls(Action.STOP, attempts, backoff)
+
+    @classmethod
+    def drop(cls, attempts: int = 1, backoff: Backoff = Backoff()) -> FailurePolicy:  # noqa: B008
+        """Forget the record, counted and logged."""
+        return cls(Action.DROP, attempts, backoff)
+
+
+OnFailure = FailurePolicy | Mapping[type[Exception], FailurePolicy]
+"""One policy, or one for each exception class, of which ``Exception`` is the default."""
+
+
+class Policies:
+    """The policies of one processor, looked up by the nearest class of an exception."""
+
+    def __init__(self, on_failure: OnFailure) -> None:
+        if isinstance(on_failure, FailurePolicy):
+            on_failure = {Exception: on_failure}
+        if Exception not in on_failure:
+            raise SettingsError(
+                "on_failure has no default: add an entry for Exception to the mapping"
+            )
+        self._by_class = dict(on_failure)
+
+    def of(self, error: Exception) -> FailurePolicy:
+        return next(self._by_class[each] for each in type(error).__mro__ if each in self._by_class)
+
+    def judge(self, error: Exception, failures: int, draw: float) -> Verdict:
+        """The verdict on the ``failures``-th failed attempt (1, 2, …) of a record.
+
+        ``draw`` is random in [0, 1), for the wait.
+        """
+        if isinstance(error, Drop):
+            return Verdict(Action.DROP, error.reason)
+        policy = self.of(error)
+        if failures < policy.attempts and not isinstance(error, Park):
+            return Verdict(Action.RETRY, reason_of(error), policy.backoff.wait_ms(failures, draw))
+        return Verdict(policy.action, reason_of(error))
+
+
+def reason_of(error: BaseException) -> str:
+    """One line about an error, short enough for a log."""
+    text = " ".join(str(error).split())
+    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return line if len(line) <= MOST_REASON_CHARACTERS else line[: MOST_REASON_CHARACTERS - 1] + "…"

@@ -1,0 +1,272 @@
+"""One record of a stream, the same for a Lambda handler and for the long-running consumer."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from shardlane.errors import BadRecord
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.data_classes.kinesis_stream_event import (
+        KinesisStreamRecordPayload,
+    )
+
+PARTITION_KEY_HEADER: Final = "partition-key"
+SEQUENCE_NUMBER_HEADER: Final = "kinesis-sequence-number"
+SHARD_ID_HEADER: Final = "kinesis-shard-id"
+
+RawRecord = Mapping[str, Any]
+"""One entry of a Lambda event's ``Records`` (AWS Lambda developer guide, "Using Lambda to process
+records from Amazon Kinesis Data Streams")."""
+
+
+class Record:
+    """A frozen view of one record.
+
+    In Lambda the fields are read from the event when they are first used, so a damaged record
+    raises ``BadRecord`` in its own handler call and fails alone. Two records are equal if place
+    and content are.
+    """
+
+    __slots__ = (
+        "_event",
+        "arrival_ms",
+        "data",
+        "partition_key",
+        "sequence_number",
+        "shard_id",
+        "stream",
+        "sub_sequence_number",
+        "value",
+    )
+
+    stream: str
+    """The stream's name."""
+    shard_id: str
+    """Repeats across streams, e.g. ``shardId-000000000000``."""
+    sequence_number: str
+    """Decimal digits; compare as integers. The outer number for a record of an aggregate."""
+    sub_sequence_number: int
+    """Place within an aggregated record, 0 for a plain one."""
+    partition_key: str
+    data: bytes
+    arrival_ms: int
+    """The service's ``ApproximateArrivalTimestamp`` in epoch milliseconds; may go backwards."""
+    value: Any
+    """The data as the processor's ``model=``; None without a model."""
+
+    def __init__(
+        self,
+        *,
+        stream: str,
+        shard_id: str,
+        sequence_number: str,
+        partition_key: str,
+        data: bytes,
+        arrival_ms: int,
+        sub_sequence_number: int = 0,
+    ) -> None:
+        _SET["_event"](self, None)
+        _SET["stream"](self, stream)
+        _SET["shard_id"](self, shard_id)
+        _SET["sequence_number"](self, sequence_number)
+        _SET["sub_sequence_number"](self, sub_sequence_number)
+        _SET["partition_key"](self, partition_key)
+        _SET["data"](self, data)
+        _SET["arrival_ms"](self, arrival_ms)
+
+    @staticmethod
+    def from_event(event: RawRecord, sequence_number: str, partition_key: str) -> Record:
+        """The view of one entry of a Lambda event; the other fields are read when used."""
+        record = _new(Record)
+        _set_event(record, event)
+        _set_sequence_number(record, sequence_number)
+        _set_partition_key(record, partition_key)
+        return record
+
+    def inner(self, sub_sequence_number: int, partition_key: str, data: bytes) -> Record:
+        """A record of the aggregate that this record is."""
+        return Record(
+            stream=self.stream,
+            shard_id=self.shard_id,
+            sequence_number=self.sequence_number,
+            sub_sequence_number=sub_sequence_number,
+            partition_key=partition_key,
+            data=data,
+            arrival_ms=self.arrival_ms,
+        )
+
+    def with_value(self, value: Any) -> Record:
+        """The same record carrying its data as a model."""
+        record = _new(Record)
+        for name in _COMPARED:
+            _SET[name](record, getattr(self, name))
+        _set_event(record, self._event)
+        _SET["value"](record, value)
+        return record
+
+    def text(self) -> str:
+        """The data as UTF-8 text; raises ``BadRecord`` if it is not."""
+        try:
+            return self.data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadRecord(f"data is not UTF-8 text: {error.reason} at byte {error.start}") from (
+                error
+            )
+
+    def json(self) -> Any:
+        """The data as JSON; raises ``BadRecord`` if it is not."""
+        try:
+            return _decode_json(self.text())
+        except json.JSONDecodeError as error:
+            raise BadRecord(f"data is not JSON: {error}") from error
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Where the record came from, by header name; read-only."""
+        return MappingProxyType(
+            {
+                PARTITION_KEY_HEADER: self.partition_key,
+                SEQUENCE_NUMBER_HEADER: self.sequence_number,
+                SHARD_ID_HEADER: self.shard_id,
+            }
+        )
+
+    @property
+    def kinesis(self) -> KinesisStreamRecordPayload:
+        """Powertools' own view of this record, for a handler that was written for it."""
+        # Not at the top: the long-running consumer does not need Powertools' event classes.
+        from aws_lambda_powertools.utilities.data_classes.kinesis_stream_event import (
+            KinesisStreamRecordPayload,
+        )
+
+        return KinesisStreamRecordPayload(self.to_event()["kinesis"])
+
+    def to_event(self) -> RawRecord:
+        """This record as an entry of a Lambda event: the original one, or one made of it."""
+        return self._event if self._event is not None else _event_of(self)
+
+    _event: RawRecord | None
+
+    def __getattr__(self, name: str) -> Any:
+        # Called only for a slot that is still empty: read it from the event and keep it. Two
+        # threads may both do so and store equal values.
+        load = _LOAD.get(name)
+        if load is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = load(self._event)
+        _SET[name](self, value)
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a Record is frozen: cannot set {name}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Record is frozen: cannot delete {name}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _COMPARED)
+
+    def __hash__(self) -> int:
+        return hash((self.sequence_number, self.sub_sequence_number))
+
+    def __reduce__(self) -> tuple[Callable[..., Record], tuple[Any, ...]]:
+        return _restored, tuple(getattr(self, name) for name in _COMPARED)
+
+    def __repr__(self) -> str:
+        """Where the record is; never its key or data, so that a traceback leaks neither."""
+        return f"Record({self.sequence_number}, sub_sequence_number={self.sub_sequence_number})"
+
+
+_COMPARED = (
+    "stream",
+    "shard_id",
+    "sequence_number",
+    "sub_sequence_number",
+    "partition_key",
+    "data",
+    "arrival_ms",
+)
+# The slots' own setters get past __setattr__ and cost a third of object.__setattr__.
+_SET: dict[str, Callable[[Record, Any], None]] = {
+    name: getattr(Record, name).__set__ for name in Record.__slots__
+}
+_new = object.__new__
+_set_event = _SET["_event"]
+_set_sequence_number = _SET["sequence_number"]
+_set_partition_key = _SET["partition_key"]
+_decode_json = json.JSONDecoder().decode
+
+
+def _restored(*values: Any) -> Record:
+    return Record(**dict(zip(_COMPARED, values, strict=True)))
+
+
+def _load_data(event: RawRecord) -> bytes:
+    encoded = event["kinesis"].get("data")
+    if not isinstance(encoded, str):
+        raise BadRecord(f"kinesis.data is {type(encoded).__name__}, not a base64 string")
+    try:
+        # Strict: the lenient decoder turns garbage into b"" and the record counts as handled.
+        return binascii.a2b_base64(encoded, strict_mode=True)
+    except ValueError as error:
+        raise BadRecord(f"kinesis.data is not base64: {error}") from error
+
+
+def _load_arrival_ms(event: RawRecord) -> int:
+    seconds = event["kinesis"].get("approximateArrivalTimestamp")
+    try:
+        return round(float(seconds) * 1000)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadRecord(
+            f"kinesis.approximateArrivalTimestamp is {seconds!r}, not epoch seconds"
+        ) from error
+
+
+def _load_shard_id(event: RawRecord) -> str:
+    # eventID is "shardId-000000000000:SEQUENCE".
+    shard_id, colon, _ = str(event.get("eventID")).partition(":")
+    if not colon:
+        raise BadRecord("eventID is not SHARD:SEQUENCE")
+    return shard_id
+
+
+def _load_stream(event: RawRecord) -> str:
+    # The stream's ARN, or a registered consumer's, which goes on "/consumer/NAME:CREATION".
+    _, slash, rest = str(event.get("eventSourceARN")).partition(":stream/")
+    if not slash:
+        raise BadRecord("eventSourceARN is not the ARN of a stream or of its consumer")
+    return rest.partition("/")[0]
+
+
+_LOAD: Mapping[str, Callable[[Any], Any]] = {
+    "arrival_ms": _load_arrival_ms,
+    "data": _load_data,
+    "shard_id": _load_shard_id,
+    "stream": _load_stream,
+    "sub_sequence_number": lambda event: 0,
+    "value": lambda event: None,
+}
+
+
+def _event_of(record: Record) -> RawRecord:
+    return {
+        "kinesis": {
+            "kinesisSchemaVersion": "1.0",
+            "partitionKey": record.partition_key,
+            "sequenceNumber": record.sequence_number,
+            "data": base64.b64encode(record.data).decode("ascii"),
+            "approximateArrivalTimestamp": record.arrival_ms / 1000,
+        },
+        "eventSource": "aws:kinesis",
+        "eventVersion": "1.0",
+        "eventID": f"{record.shard_id}:{record.sequence_number}",
+        "eventName": "aws:kinesis:record",
+    }

@@ -1,0 +1,92 @@
+"""The environment of a shardlane function as one frozen value, checked before any work.
+
+A field is read from the environment variable of the same name in capitals. ``os.environ`` itself
+is read in handler files only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from shardlane.errors import SettingsError
+
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAMESPACE = re.compile(r"[A-Za-z0-9._/#:-]{1,255}")
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_SWITCH = {"true": True, "1": True, "false": False, "0": False}
+MOST_WORKERS = 256
+"""A Lambda sandbox may have 1,024 threads; beyond a few hundred they only wait for one another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionSettings:
+    """Settings of a deployed function; ``from_environ`` reads them."""
+
+    label: str
+    """Names this consumer in samples and as a metric dimension, e.g. ``lambda-efo``."""
+    powertools_service_name: str
+    """Powertools' service: a key of every log line and the first metric dimension."""
+    powertools_metrics_namespace: str
+    """The CloudWatch namespace of the function's own metrics."""
+    workers: int = 1
+    """Handlers at once, 1 to 256; 1 is sequential and starts no thread."""
+    log_keys: bool = False
+    """Whether partition keys may appear in logs: they may be personal data, so off by default."""
+    powertools_log_level: str = "INFO"
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> FunctionSettings:
+        """Raises ``SettingsError`` naming the variable and what is allowed."""
+        return cls(
+            label=_matching(environ, "LABEL", _LABEL, "1 to 64 of A-Z a-z 0-9 . _ -"),
+            powertools_service_name=_matching(
+                environ, "POWERTOOLS_SERVICE_NAME", _LABEL, "1 to 64 of A-Z a-z 0-9 . _ -"
+            ),
+            powertools_metrics_namespace=_matching(
+                environ,
+                "POWERTOOLS_METRICS_NAMESPACE",
+                _NAMESPACE,
+                "1 to 255 of A-Z a-z 0-9 . - _ / # :",
+            ),
+            workers=_whole_number(environ, "WORKERS", default=1, most=MOST_WORKERS),
+            log_keys=_switch(environ, "LOG_KEYS"),
+            powertools_log_level=_level(environ, "POWERTOOLS_LOG_LEVEL"),
+        )
+
+
+def _matching(environ: Mapping[str, str], name: str, pattern: re.Pattern[str], allowed: str) -> str:
+    value = environ.get(name)
+    if value is None:
+        raise SettingsError(f"{name} is not set; allowed: {allowed}")
+    if not pattern.fullmatch(value):
+        raise _not_allowed(name, value, allowed)
+    return value
+
+
+def _whole_number(environ: Mapping[str, str], name: str, *, default: int, most: int) -> int:
+    value = environ.get(name)
+    if value is None:
+        return default
+    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= most):
+        raise _not_allowed(name, value, f"a whole number from 1 to {most}")
+    return int(value)
+
+
+def _switch(environ: Mapping[str, str], name: str) -> bool:
+    value = environ.get(name, "false")
+    if value.lower() not in _SWITCH:
+        raise _not_allowed(name, value, "true, false, 1 or 0")
+    return _SWITCH[value.lower()]
+
+
+def _level(environ: Mapping[str, str], name: str) -> str:
+    value = environ.get(name, "INFO")
+    if value.upper() not in _LEVELS:
+        raise _not_allowed(name, value, ", ".join(_LEVELS))
+    return value.upper()
+
+
+def _not_allowed(name: str, value: str, allowed: str) -> SettingsError:
+    return SettingsError(f"{name} is {value!r}; allowed: {allowed}")
