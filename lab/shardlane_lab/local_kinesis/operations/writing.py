@@ -1,0 +1,171 @@
+"""PutRecord and PutRecords.
+
+Per shard 1 MiB and 1,000 records a second; entries of PutRecords fail one by one (PutRecords, API
+Reference).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shardlane_lab.local_kinesis import errors
+from shardlane_lab.local_kinesis.call import Call
+from shardlane_lab.local_kinesis.errors import ServiceError
+from shardlane_lab.local_kinesis.hash_key import SPACE, hash_key
+from shardlane_lab.local_kinesis.record import StoredRecord, payload_bytes
+from shardlane_lab.local_kinesis.shard import Shard
+from shardlane_lab.local_kinesis.stream import Stream
+
+
+def put_record(call: Call) -> dict[str, Any]:
+    stream, now_ms = call.account.usable_stream(call.request, call.now_ms), call.now_ms
+    _check_entry(stream, call.request, "")
+    call.account.room_for(_size_bytes(call.request), now_ms)
+    shard = _shard_for(stream, call.request)
+    _check_ordering(call, stream, shard)
+    _dry_run(call)
+    try:
+        record = _written(call, stream, shard, call.request)
+    except ServiceError:
+        call.account.emit("PutRecord.Success", 0, now_ms, StreamName=stream.name)
+        raise
+    shard.notify()
+    _count_incoming(call, stream, record.size_bytes, 1)
+    call.account.emit("PutRecord.Success", 1, now_ms, StreamName=stream.name)
+    call.account.emit("PutRecord.Bytes", record.size_bytes, now_ms, "Bytes", StreamName=stream.name)
+    call.account.emit(
+        "PutRecord.Latency", call.took_ms, now_ms, "Milliseconds", StreamName=stream.name
+    )
+    answer = {"ShardId": shard.shard_id, "SequenceNumber": record.sequence_number}
+    return answer | _encryption(stream)
+
+
+def put_records(call: Call) -> dict[str, Any]:
+    stream, entries = call.account.usable_stream(call.request, call.now_ms), call.request["Records"]
+    _check_entries(call, stream, entries)
+    _dry_run(call)
+    results: list[dict[str, Any]] = []
+    touched: set[Shard] = set()
+    failed = size_bytes = 0
+    for entry in entries:
+        shard = _shard_for(stream, entry)
+        try:
+            record = _written(call, stream, shard, entry)
+        except ServiceError as error:
+            failed += 1
+            results.append({"ErrorCode": error.code, "ErrorMessage": error.message})
+            continue
+        size_bytes += record.size_bytes
+        touched.add(shard)
+        results.append({"SequenceNumber": record.sequence_number, "ShardId": shard.shard_id})
+    for shard in touched:
+        shard.notify()
+    _count_batch(call, stream, len(entries), failed, size_bytes)
+    return {"FailedRecordCount": failed, "Records": results} | _encryption(stream)
+
+
+def _check_entries(call: Call, stream: Stream, entries: list[dict[str, Any]]) -> None:
+    total_bytes = 0
+    for number, entry in enumerate(entries, start=1):
+        _check_entry(stream, entry, f"records.{number}.member.")
+        total_bytes += _size_bytes(entry)
+    cap = call.account.limits.request_bytes
+    if cap is not None and total_bytes > cap:
+        raise errors.invalid_argument(f"Records size exceeds {cap // 2**20} MB limit")
+    call.account.room_for(total_bytes, call.now_ms)
+
+
+def _check_entry(stream: Stream, entry: dict[str, Any], path: str) -> None:
+    if "PartitionKey" not in entry and stream.settings.distribution != "AUTO":
+        raise errors.validation(
+            f"1 validation error detected: Value null at '{path}partitionKey' failed to satisfy "
+            f"constraint: Member must not be null"
+        )
+    cap = stream.settings.max_record_kib * 1024
+    if len(entry["Data"]) > cap:
+        raise errors.validation(
+            f"1 validation error detected: Value at '{path}data' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {cap}"
+        )
+    explicit = entry.get("ExplicitHashKey")
+    if explicit is not None and int(explicit) >= SPACE:
+        raise errors.invalid_argument(
+            f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. "
+            f"Specified value was {explicit}"
+        )
+
+
+def _size_bytes(entry: dict[str, Any]) -> int:
+    return payload_bytes(entry.get("PartitionKey", ""), entry["Data"])
+
+
+def _shard_for(stream: Stream, entry: dict[str, Any]) -> Shard:
+    if stream.settings.distribution == "AUTO":
+        stream.round_robin += 1
+        return stream.open_shards[stream.round_robin % len(stream.open_shards)]
+    explicit = entry.get("ExplicitHashKey")
+    key = hash_key(entry["PartitionKey"]) if explicit is None else int(explicit)
+    return stream.shard_for(key)
+
+
+def _check_ordering(call: Call, stream: Stream, shard: Shard) -> None:
+    """``SequenceNumberForOrdering`` must be a number that was given out: what is written now must
+    come after it."""
+    floor = call.request.get("SequenceNumberForOrdering")
+    if floor is None:
+        return
+    if int(floor) > int(shard.numbers.at(shard.numbers.counter)):
+        raise errors.invalid_argument(
+            f"ExclusiveMinimumSequenceNumber {floor} used in PutRecord on stream {stream.name} "
+            f"under account {call.account.account} is invalid."
+        )
+
+
+def _dry_run(call: Call) -> None:
+    if call.request.get("DryRun", False):
+        raise errors.dry_run()
+
+
+def _written(call: Call, stream: Stream, shard: Shard, entry: dict[str, Any]) -> StoredRecord:
+    """Appends the record, or raises ``ProvisionedThroughputExceededException``."""
+    account, now_ms = call.account, call.now_ms
+    key, data = entry.get("PartitionKey", ""), entry["Data"]
+    size_bytes = payload_bytes(key, data)
+    limiters = shard.limiters
+    if not (
+        limiters.write_records.allows(now_ms, 1) and limiters.write_bytes.allows(now_ms, size_bytes)
+    ):
+        account.emit("WriteProvisionedThroughputExceeded", 1, now_ms, StreamName=stream.name)
+        raise errors.throughput_exceeded(
+            f"Rate exceeded for shard {shard.shard_id} in stream {stream.name} under account "
+            f"{account.account}."
+        )
+    limiters.write_records.charge(now_ms, 1)
+    limiters.write_bytes.charge(now_ms, size_bytes)
+    account.held_bytes += size_bytes
+    return shard.append(key, data, now_ms, account.skew_ms(), account.visibility_ms())
+
+
+def _count_incoming(call: Call, stream: Stream, size_bytes: int, records: int) -> None:
+    account, name = call.account, stream.name
+    account.emit("IncomingBytes", size_bytes, call.now_ms, "Bytes", StreamName=name)
+    account.emit("IncomingRecords", records, call.now_ms, StreamName=name)
+
+
+def _count_batch(call: Call, stream: Stream, total: int, failed: int, size_bytes: int) -> None:
+    account, now_ms, name = call.account, call.now_ms, stream.name
+    written = total - failed
+    if written:
+        _count_incoming(call, stream, size_bytes, written)
+    account.emit("PutRecords.Success", float(written > 0), now_ms, StreamName=name)
+    account.emit("PutRecords.Bytes", size_bytes, now_ms, "Bytes", StreamName=name)
+    account.emit("PutRecords.Latency", call.took_ms, now_ms, "Milliseconds", StreamName=name)
+    account.emit("PutRecords.TotalRecords", total, now_ms, StreamName=name)
+    account.emit("PutRecords.SuccessfulRecords", written, now_ms, StreamName=name)
+    account.emit("PutRecords.ThrottledRecords", failed, now_ms, StreamName=name)
+    account.emit("PutRecords.FailedRecords", 0, now_ms, StreamName=name)
+
+
+def _encryption(stream: Stream) -> dict[str, str]:
+    encryption = stream.settings.encryption
+    return {} if encryption == "NONE" else {"EncryptionType": encryption}
