@@ -26,7 +26,7 @@ class Undocumented:
     """What AWS does not say. Each default is the cautious answer: what holds under it holds
     under the other one too."""
 
-    unknown_identifier: Literal["fail-batch", "succeed"] = "fail-batch"
+    unknown_identifier: Literal["fail-batch", "ignore"] = "fail-batch"
     """A partial response that names a record which is not in the batch."""
     progress_restarts_retries: bool = False
     """Whether a checkpoint that advances (a partial response) starts the count of retries
@@ -70,6 +70,8 @@ class MappingConfig:
     filters: tuple[str, ...] = ()
     """JSON patterns; a record that matches one of them is kept."""
     event_count_metrics: bool = False
+    on_failure: Literal["sqs", "sns", "s3"] | None = None
+    """The kind of the destination; S3 gets the event along with the message."""
     undocumented: Undocumented = field(default_factory=Undocumented)
 
     def __post_init__(self) -> None:

@@ -4,6 +4,7 @@ send."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,7 @@ class _Reader:
         destination = (
             properties.get("DestinationConfig", {}).get("OnFailure", {}).get("Destination")
         )
+        on_failure = _destination(destination, where) if destination else None
         try:
             config = mapping_config(properties)
         except MappingError as error:
@@ -154,8 +156,8 @@ class _Reader:
             function=_last(properties["FunctionName"]),
             stream=stream,
             consumer=consumer,
-            config=config,
-            on_failure=_destination(destination, where) if destination else None,
+            config=replace(config, on_failure=on_failure.kind if on_failure else None),
+            on_failure=on_failure,
             enabled=properties.get("Enabled", True),
         )
 
