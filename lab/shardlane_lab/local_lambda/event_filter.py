@@ -108,7 +108,7 @@ def _passes_named(name: str, argument: Any, value: Any) -> bool:
     if not isinstance(value, str):
         return False
     if name == "equals-ignore-case":
-        return value.casefold() == argument.casefold()
+        return value.casefold() == str(argument).casefold()
     matches = value.startswith if name == "prefix" else value.endswith
     return bool(matches(argument))
 

@@ -23,6 +23,8 @@ from shardlane_lab.local_lambda.template_values import (
     Template,
 )
 
+__all__ = ["Template", "read_assembly"]
+
 Properties = Mapping[str, Any]
 BEHIND_MOTO = (
     "AWS::SQS::Queue",
