@@ -52,7 +52,7 @@ def run_into(
     if seconds is not None:
         chosen = chosen.model_copy(update={"seconds": seconds})
     with Progress(chosen.name) as progress:
-        local = LocalRun(chosen, deployed, progress, logs=folder / "logs")
+        local = LocalRun(chosen, deployed, progress)
         try:
             asyncio.run(local.run())
         finally:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shardlane.latency import parse_load
-
+from shardlane import BadRecord, Record
+from shardlane.latency import load_payload_of
 from shardlane_lab.processes.child import emit
 
 
@@ -15,25 +15,37 @@ def emit_samples(
 ) -> None:
     """Writes one ``sample`` event a record; ``recv_ms`` is when the call or event returned. A
     record that is none of ours is an ``unreadable`` event, not the end of the consumer."""
-    for record in records:
-        try:
-            load = parse_load(record["Data"])
-        except ValueError as error:
-            emit("unreadable", sequence_number=record["SequenceNumber"], reason=str(error))
-            continue
-        emit(
-            "sample",
-            label=label,
-            seq=load.seq,
-            sent_ms=load.sent_ms,
-            scheduled_ms=load.scheduled_ms,
-            arrival_ms=round(record["ApproximateArrivalTimestamp"].timestamp() * 1000),
-            recv_ms=recv_ms,
-            batch=len(records),
-            key=record["PartitionKey"],
+    for answered in records:
+        record = Record(
+            stream="",  # which stream it is the run knows
             shard_id=shard_id,
-            sequence_number=record["SequenceNumber"],
+            sequence_number=answered["SequenceNumber"],
+            partition_key=answered["PartitionKey"],
+            data=answered["Data"],
+            arrival_ms=round(answered["ApproximateArrivalTimestamp"].timestamp() * 1000),
         )
+        _emit_sample(record, label=label, recv_ms=recv_ms, batch=len(records))
+
+
+def _emit_sample(record: Record, *, label: str, recv_ms: float, batch: int) -> None:
+    try:
+        load = load_payload_of(record)
+    except BadRecord as error:
+        emit("unreadable", sequence_number=record.sequence_number, reason=str(error))
+        return
+    emit(
+        "sample",
+        label=label,
+        seq=load.seq,
+        sent_ms=load.sent_ms,
+        scheduled_ms=load.scheduled_ms,
+        arrival_ms=record.arrival_ms,
+        recv_ms=recv_ms,
+        batch=batch,
+        key=record.partition_key,
+        shard_id=record.shard_id,
+        sequence_number=record.sequence_number,
+    )
 
 
 def shard_ids(client: Any, stream: str) -> list[str]:

@@ -1,0 +1,188 @@
+"""One experiment on this machine: reading `LocalRun.run` from top to bottom is the course of it.
+
+Everything reads before the first record is sent, and everything is stopped whatever happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+from shardlane.latency import samples_in_text
+from shardlane_lab.collector import Collector
+from shardlane_lab.errors import ProcessError
+from shardlane_lab.experiment import Experiment
+from shardlane_lab.local_lambda.template_values import Template
+from shardlane_lab.local_services import LocalServices
+from shardlane_lab.metric import Datum, per_minute
+from shardlane_lab.processes.parent import Process, local_environment
+from shardlane_lab.progress import Progress
+from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
+from shardlane_lab.wiring import LambdaConsumer, ProcessConsumer, wire
+
+READY_WITHIN_S = 30.0
+QUIET_S = 30.0
+"""After the last send the run ends when every consumer has every record, or when no sample has
+come for so long."""
+TICK_S = 0.1
+
+
+class LocalRun:
+    """``run`` once; ``result`` any time after, also when ``run`` was stopped or failed."""
+
+    def __init__(self, experiment: Experiment, template: Template, progress: Progress) -> None:
+        self._experiment = experiment
+        self._template = template
+        self._wiring = wire(experiment, template)
+        self._progress = progress
+        self._data: list[Datum] = []
+        self._labels = {each.mapping.function: each.label for each in self._wiring.lambdas}
+        self._collector = Collector(
+            uuid.uuid4().hex[:12], [label for label, _ in experiment.labels()]
+        )
+        self._complete = False
+
+    async def run(self) -> None:
+        """Raises ``ProcessError`` if a part dies; nothing that was started outlives this call."""
+        async with AsyncExitStack() as stack:
+            self._progress.say("starting the local Kinesis, the functions and their mappings")
+            services = await stack.enter_async_context(self._services())
+            environment = local_environment(services.endpoint, services.region)
+            consumers = [
+                await self._started(stack, self._reader(each), environment)
+                for each in self._wiring.processes
+            ]
+            await services.wait_reading(READY_WITHIN_S)
+            self._progress.say(f"{len(self._collector.samples)} consumers are reading; sending")
+            producer = await self._started(stack, self._producer(), environment)
+            await self._until_sent(producer, consumers)
+            await self._until_received(consumers)
+            self._complete = self._collector.all_arrived
+        for remark in self._collector.remarks[:10]:
+            self._progress.say(remark)
+
+    def result(self) -> Run:
+        """What there is: all of it after a whole run, what came so far after any other."""
+        collector = self._collector
+        start_ms = collector.started_ms or time.time_ns() / 1e6
+        record = RunRecord(
+            name=self._experiment.name,
+            title=self._experiment.title,
+            target="local",
+            stream=self._wiring.stream,
+            started_ms=start_ms,
+            seconds=self._experiment.seconds,
+            rate_per_s=self._experiment.load.rate_per_s,
+            sent=len(collector.sent),
+            first_put_ms=collector.first_put_ms,
+            resends=collector.resends,
+            producer_failures=collector.producer_failures,
+            complete=self._complete,
+            published_round=self._experiment.published_round,
+            consumers=tuple(self._consumer_records()),
+            environment=self._environment(),
+        )
+        return Run(record, collector.all_samples(), per_minute(self._data, start_ms))
+
+    def _services(self) -> LocalServices:
+        return LocalServices(
+            self._template,
+            [each.mapping for each in self._wiring.lambdas],
+            self._experiment.service,
+            on_log=self._take_log,
+            observer=self._data.append,
+        )
+
+    def _take_log(self, function: str, line: str) -> None:
+        for values in samples_in_text(line):
+            self._collector.sample(values | {"label": self._labels[function]})
+
+    def _reader(self, each: ProcessConsumer) -> Process:
+        settings = {
+            "stream": self._wiring.stream,
+            "label": each.label,
+            "interval_ms": each.consumer.interval_ms,
+        }
+        if each.registered is None:
+            return Process("get_records", settings, self._collector.event)
+        settings["consumer"] = each.registered.name
+        return Process("subscribe", settings, self._collector.event)
+
+    def _producer(self) -> Process:
+        settings = {
+            "stream": self._wiring.stream,
+            "seconds": self._experiment.seconds,
+            "rate_per_s": self._experiment.load.rate_per_s,
+            "keys": self._experiment.load.keys,
+            "label": "producer",
+        }
+        return Process("produce", settings, self._collector.event)
+
+    async def _started(
+        self, stack: AsyncExitStack, process: Process, environment: Mapping[str, str]
+    ) -> Process:
+        stack.push_async_callback(process.stop)
+        await process.start(environment)
+        await process.wait_ready(READY_WITHIN_S)
+        return process
+
+    async def _until_sent(self, producer: Process, consumers: Sequence[Process]) -> None:
+        while not producer.finished.is_set():
+            self._tick(consumers)
+            await asyncio.sleep(TICK_S)
+        if producer.died:
+            raise ProcessError(producer.failure("died"))
+
+    async def _until_received(self, consumers: Sequence[Process]) -> None:
+        received, since_s = self._collector.received, time.monotonic()
+        while not self._collector.all_arrived and time.monotonic() - since_s < QUIET_S:
+            self._tick(consumers)
+            await asyncio.sleep(TICK_S)
+            if self._collector.received != received:
+                received, since_s = self._collector.received, time.monotonic()
+
+    def _tick(self, consumers: Sequence[Process]) -> None:
+        for consumer in consumers:
+            if consumer.finished.is_set():
+                raise ProcessError(consumer.failure("ended while the run went on"))
+        started_ms = self._collector.started_ms
+        elapsed_s = 0.0 if started_ms is None else time.time() - started_ms / 1000
+        self._progress.update(self._collector, elapsed_s, self._experiment.seconds)
+
+    def _consumer_records(self) -> list[ConsumerRecord]:
+        of_lambda: dict[str, LambdaConsumer] = {each.label: each for each in self._wiring.lambdas}
+        of_process = {each.label: each for each in self._wiring.processes}
+        records = []
+        for label, consumer in self._experiment.labels():
+            function = registered = None
+            if label in of_lambda:
+                mapping = of_lambda[label].mapping
+                function, registered = mapping.function, mapping.consumer
+            elif (spec := of_process[label].registered) is not None:
+                registered = spec.name
+            records.append(
+                ConsumerRecord(
+                    label=label,
+                    kind=consumer.kind,
+                    surfaced_throttles=self._collector.surfaced_throttles[label],
+                    function=function,
+                    efo_consumer=registered,
+                )
+            )
+        return records
+
+    def _environment(self) -> dict[str, Any]:
+        packages = ("shardlane", "shardlane-lab", "boto3", "botocore", "awslambdaric")
+        return {
+            "python": platform.python_version(),
+            **{name: version(name) for name in packages},
+            **self._experiment.service.model_dump(),
+            "mappings": {each.label: asdict(each.mapping.config) for each in self._wiring.lambdas},
+        }
