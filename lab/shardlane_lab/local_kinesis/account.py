@@ -11,6 +11,7 @@ from typing import Any
 from shardlane_lab.local_kinesis import errors
 from shardlane_lab.local_kinesis.consumer import StreamConsumer
 from shardlane_lab.local_kinesis.delays import Delays
+from shardlane_lab.local_kinesis.faults import FaultPlan
 from shardlane_lab.local_kinesis.limiter import Limiter, limiter
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.stream import Stream
@@ -45,6 +46,7 @@ class Account:
         self.held_bytes = 0
         """Payload of all records that retention has not removed yet; see ``room_for``."""
         self.serial = 0
+        self.faults = FaultPlan()
         self._seed = seed
         self._observer = observer
         self._calls: dict[str, Limiter] = {}
@@ -177,6 +179,21 @@ class Account:
                 f"lives {life_s:g} s: start the listing again."
             )
 
+    def check_shard_room(self, more: int) -> None:
+        """Raises ``LimitExceededException`` if ``more`` open shards are over the account's
+        limit."""
+        limit, present = self.limits.shards_per_account, self.open_shard_count
+        if limit is None or present + more <= limit:
+            return
+        raise errors.limit_exceeded(
+            f"This request would exceed the shard limit for the account {self.account} in "
+            f"{self.region}. Current shard count for the account: {present}. Limit: {limit}. "
+            f"Number of additional shards that would have resulted from this request: {more}. "
+            f"Refer to the AWS Service Limits page "
+            f"(https://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html) for current "
+            f"limits and how to request higher limits."
+        )
+
     @property
     def open_shard_count(self) -> int:
         return sum(len(stream.open_shards) for stream in self.streams.values())
@@ -186,10 +203,6 @@ class Account:
     def visibility_ms(self) -> float:
         """Drawn for one record."""
         return self.delays.visibility_ms(self._visibility)
-
-    def skew_ms(self) -> float:
-        """How far the clock that stamps arrivals is off."""
-        return 0.0
 
     # --- metrics ----------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from shardlane_lab.local_kinesis.caller import Caller
 @dataclass(frozen=True, slots=True)
 class Call:
     account: Account
+    operation: str
     request: dict[str, Any]
     """Checked: see ``shape.checked``."""
     now_ms: float

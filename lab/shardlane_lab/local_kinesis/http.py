@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import ssl
 from collections.abc import Callable
 
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.local_kinesis.wire.http1 import Http1Connection
+from shardlane_lab.local_kinesis.wire.http2 import PREFACE, Http2Connection
 from shardlane_lab.local_kinesis.wire.responder import Responder
 
 HOST = "127.0.0.1"
@@ -27,7 +29,9 @@ class KinesisServer:
         wall_ms: Callable[[], float],
         *,
         frame_gap_ms: float = FRAME_GAP_MS,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
+        self._tls = tls
         self._responder = Responder(model, wall_ms, frame_gap_ms)
         self._connections: set[_Connection] = set()
         self._server: asyncio.Server | None = None
@@ -39,7 +43,7 @@ class KinesisServer:
         """
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(self._connection, HOST, port)
+            self._server = await loop.create_server(self._connection, HOST, port, ssl=self._tls)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise OSError(
@@ -74,7 +78,8 @@ class _Connection(asyncio.Protocol):
         self._responder = responder
         self._connections = connections
         self._transport: asyncio.Transport | None = None
-        self._http: Http1Connection | None = None
+        self._http: Http1Connection | Http2Connection | None = None
+        self._first = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -83,11 +88,23 @@ class _Connection(asyncio.Protocol):
         if raw is not None:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connections.add(self)
-        self._http = Http1Connection(transport, self._responder.handle, BODY_BYTES)
 
     def data_received(self, data: bytes) -> None:
+        if self._http is None:
+            data = self._first = self._first + data
+            self._http = self._chosen(data)
         if self._http is not None:
             self._http.feed(data)
+
+    def _chosen(self, first: bytes) -> Http1Connection | Http2Connection | None:
+        """None while the first bytes may still become either."""
+        if self._transport is None:
+            return None
+        if first.startswith(PREFACE):
+            return Http2Connection(self._transport, self._responder.handle, BODY_BYTES)
+        if PREFACE.startswith(first):
+            return None
+        return Http1Connection(self._transport, self._responder.handle, BODY_BYTES)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)

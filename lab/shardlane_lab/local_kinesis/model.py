@@ -15,41 +15,59 @@ from shardlane_lab.local_kinesis.account import Account
 from shardlane_lab.local_kinesis.call import Call
 from shardlane_lab.local_kinesis.caller import Caller
 from shardlane_lab.local_kinesis.delays import Delays
+from shardlane_lab.local_kinesis.faults import FaultKind, FaultPlan
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.operations import (
     fan_out,
     listing,
     reading,
+    resharding,
+    settings,
     stream_life,
     tagging,
     writing,
 )
 from shardlane_lab.local_kinesis.shape import Encoding, checked, service_operations
+from shardlane_lab.local_kinesis.site import site_of
 from shardlane_lab.local_kinesis.subscription import Subscription
 from shardlane_lab.metric import Observer
 
 _OPERATIONS: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "AddTagsToStream": tagging.add_tags_to_stream,
     "CreateStream": stream_life.create_stream,
+    "DecreaseStreamRetentionPeriod": settings.decrease_retention,
+    "DeleteResourcePolicy": settings.delete_policy,
     "DeleteStream": stream_life.delete_stream,
     "DeregisterStreamConsumer": fan_out.deregister_stream_consumer,
     "DescribeLimits": stream_life.describe_limits,
     "DescribeStream": stream_life.describe_stream,
     "DescribeStreamConsumer": fan_out.describe_stream_consumer,
     "DescribeStreamSummary": stream_life.describe_stream_summary,
+    "DisableEnhancedMonitoring": settings.disable_monitoring,
+    "EnableEnhancedMonitoring": settings.enable_monitoring,
     "GetRecords": reading.get_records,
+    "GetResourcePolicy": settings.get_policy,
     "GetShardIterator": reading.get_shard_iterator,
+    "IncreaseStreamRetentionPeriod": settings.increase_retention,
     "ListShards": listing.list_shards,
     "ListStreamConsumers": fan_out.list_stream_consumers,
     "ListStreams": stream_life.list_streams,
     "ListTagsForResource": tagging.list_tags_for_resource,
     "ListTagsForStream": tagging.list_tags_for_stream,
+    "MergeShards": resharding.merge_shards,
     "PutRecord": writing.put_record,
     "PutRecords": writing.put_records,
+    "PutResourcePolicy": settings.put_policy,
     "RegisterStreamConsumer": fan_out.register_stream_consumer,
     "RemoveTagsFromStream": tagging.remove_tags_from_stream,
+    "SplitShard": resharding.split_shard,
+    "StartStreamEncryption": settings.start_encryption,
+    "StopStreamEncryption": settings.stop_encryption,
     "TagResource": tagging.tag_resource,
     "UntagResource": tagging.untag_resource,
+    "UpdateMaxRecordSize": settings.update_max_record_size,
+    "UpdateShardCount": resharding.update_shard_count,
+    "UpdateStreamMode": settings.update_mode,
 }
 
 SUBSCRIBE = "SubscribeToShard"
@@ -86,6 +104,7 @@ class Kinesis:
         delays: Delays | None = None,
         seed: int = 0,
         observer: Observer | None = None,
+        faults: FaultPlan | None = None,
     ) -> None:
         self.account = Account(
             region=region,
@@ -95,6 +114,8 @@ class Kinesis:
             seed=seed,
             observer=observer,
         )
+        if faults is not None:
+            self.account.faults = faults
         self._put_random = self.account.random("put")
         self._read_random = self.account.random("get-records")
 
@@ -131,7 +152,8 @@ class Kinesis:
             raise _unknown(operation)
         self.account.admit(operation, now_ms)
         values = checked(operation, request, encoding)
-        return carry_out(Call(self.account, values, now_ms, caller, took_ms))
+        self._maybe_fail(operation, values)
+        return carry_out(Call(self.account, operation, values, now_ms, caller, took_ms))
 
     def subscribe(
         self,
@@ -142,10 +164,23 @@ class Kinesis:
     ) -> Subscription:
         """Opens a subscription; raises ``ServiceError``."""
         values = checked(SUBSCRIBE, request, encoding)
-        return fan_out.subscribe_to_shard(Call(self.account, values, now_ms, caller))
+        self._maybe_fail(SUBSCRIBE, values)
+        return fan_out.subscribe_to_shard(Call(self.account, SUBSCRIBE, values, now_ms, caller))
 
-    def timing(self, operation: str) -> Timing:
-        """Drawn for one call of ``operation``, as the configured delays say."""
+    # --- for shells -------------------------------------------------------------------------
+
+    def timing(self, operation: str, request: object) -> Timing:
+        """Drawn for one call, as the configured delays and faults say. ``request`` may be
+        anything: it is looked at for its stream and shard only."""
+        timing = self._ordinary_timing(operation)
+        if self.account.faults:
+            site = site_of(self.account, operation, request)
+            late = self.account.faults.draw_one(FaultKind.LATENCY, site)
+            if late is not None:
+                return Timing(timing.before_ms + late.ms, timing.after_ms)
+        return timing
+
+    def _ordinary_timing(self, operation: str) -> Timing:
         delays = self.account.delays
         if operation in ("PutRecord", "PutRecords"):
             return Timing(before_ms=delays.put_ms(self._put_random))
@@ -153,6 +188,44 @@ class Kinesis:
             half_ms = delays.get_records_ms(self._read_random) / 2
             return Timing(half_ms, half_ms)
         return _AT_ONCE
+
+    def loses_answer(self, operation: str, request: object) -> bool:
+        """Whether the connection is to break now that the call is carried out."""
+        if not self.account.faults:
+            return False
+        site = site_of(self.account, operation, request)
+        return self.account.faults.draw_one(FaultKind.LOST_ANSWER, site) is not None
+
+    # --- faults -----------------------------------------------------------------------------
+
+    @property
+    def faults(self) -> FaultPlan:
+        """What goes wrong by request; set another plan at any time."""
+        return self.account.faults
+
+    @faults.setter
+    def faults(self, plan: FaultPlan) -> None:
+        self.account.faults = plan
+
+    def _maybe_fail(self, operation: str, values: Mapping[str, Any]) -> None:
+        if not self.account.faults:
+            return
+        site = site_of(self.account, operation, values)
+        kinds = {FaultKind.INTERNAL_ERROR}
+        if operation not in _THROTTLED_INSIDE:
+            kinds.add(FaultKind.THROTTLE)
+        fault = self.account.faults.draw(frozenset(kinds), site)
+        if fault is None:
+            return
+        if fault.kind is FaultKind.INTERNAL_ERROR:
+            raise errors.internal_failure("Internal failure, by request of the fault plan.")
+        if operation == "GetShardIterator":
+            raise errors.throughput_exceeded("Rate exceeded, by request of the fault plan.")
+        raise errors.limit_exceeded("Rate exceeded, by request of the fault plan.")
+
+
+_THROTTLED_INSIDE = frozenset({"GetRecords", "PutRecord", "PutRecords"})
+"""They draw their throttling faults where they count their throttles."""
 
 
 def _unknown(operation: str) -> errors.ServiceError:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import signal
+import ssl
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+from shardlane_lab.local_kinesis.certificate import self_signed, server_context
 from shardlane_lab.local_kinesis.delays import Delays
+from shardlane_lab.local_kinesis.faults import FaultPlan
 from shardlane_lab.local_kinesis.http import KinesisServer
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.model import Kinesis
@@ -19,12 +24,25 @@ def system_wall_ms() -> float:
     return time.time() * 1000.0
 
 
+def made_tls(certificate_path: Path) -> ssl.SSLContext:
+    """For ``tls`` of ``serve``: makes a certificate and writes it (not its key) to
+    ``certificate_path``, for the clients to trust, e.g. as ``AWS_CA_BUNDLE``.
+
+    Raises ``OSError`` if the file cannot be written.
+    """
+    certificate, private_key = self_signed(dt.datetime.now(dt.UTC))
+    certificate_path.write_bytes(certificate)
+    return server_context(certificate, private_key)
+
+
 async def serve(
     port: int,
     *,
     delays: Delays | None = None,
     limits: Limits | None = None,
     seed: int = 0,
+    faults: FaultPlan | None = None,
+    tls: ssl.SSLContext | None = None,
     observer: Observer | None = None,
     ready: Callable[[int], None] | None = None,
 ) -> None:
@@ -32,8 +50,8 @@ async def serve(
 
     Raises ``OSError`` that names the port if it is taken.
     """
-    model = Kinesis(delays=delays, limits=limits, seed=seed, observer=observer)
-    server = KinesisServer(model, system_wall_ms)
+    model = Kinesis(delays=delays, limits=limits, seed=seed, faults=faults, observer=observer)
+    server = KinesisServer(model, system_wall_ms, tls=tls)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -137,9 +137,9 @@ class Stream:
 
     def replace(
         self, parents: tuple[Shard, ...], ranges: list[HashKeyRange], now_ms: float
-    ) -> None:
-        """Closes ``parents`` and opens their children: one parent and two ranges is a split, two
-        parents and one range a merge."""
+    ) -> list[Shard]:
+        """Closes ``parents`` and opens their children, which it returns: one parent and two
+        ranges is a split, two parents and one range a merge."""
         born_ms = max(int(now_ms), *(parent.born_ms + 1 for parent in parents))
         children = [self._add(keys, born_ms, parents) for keys in ranges]
         for parent in parents:
@@ -147,6 +147,12 @@ class Stream:
         self._index_open()
         for parent in parents:
             parent.notify()
+        return children
+
+    def notify_all(self) -> None:
+        """Wakes every subscription: a change was scheduled that may end its shard."""
+        for shard in self._open:
+            shard.notify()
 
     def shard_for(self, key: int) -> Shard:
         return self._open[bisect_right(self._open_starts, key) - 1]

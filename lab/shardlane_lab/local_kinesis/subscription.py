@@ -18,6 +18,7 @@ from shardlane_lab.local_kinesis.caller import Caller
 from shardlane_lab.local_kinesis.consumer import ShardAccess
 from shardlane_lab.local_kinesis.delays import Delays
 from shardlane_lab.local_kinesis.errors import ServiceError
+from shardlane_lab.local_kinesis.faults import EVENT_KINDS, Fault, FaultKind
 from shardlane_lab.local_kinesis.record import StoredRecord
 from shardlane_lab.local_kinesis.shard import Shard
 from shardlane_lab.local_kinesis.stream import Stream
@@ -37,6 +38,8 @@ class SubscribeToShardEvent:
     behind_ms: int
     child_shards: list[dict[str, Any]] | None = None
     """In the last event of a closed shard only."""
+    fault: Fault | None = None
+    """What goes wrong with this event on its way."""
 
     def as_dict(self) -> dict[str, Any]:
         """As boto3 shows it, but time-stamps in seconds."""
@@ -61,6 +64,18 @@ class PushDelay:
         return record.written_ms + self.delays.push_ms(self.random, self.caller)
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What the service adds to a shard's log on its way to the consumer."""
+
+    life_s: float | None
+    delay: PushDelay
+    emit: Callable[[str, float, float], None]
+    """Told name, value and time of each metric."""
+    draw: Callable[[frozenset[FaultKind]], Fault | None]
+    """The fault of these kinds that happens now, if any."""
+
+
 class Subscription:
     def __init__(
         self,
@@ -69,10 +84,10 @@ class Subscription:
         access: ShardAccess,
         index: int,
         now_ms: float,
-        life_s: float | None,
-        delay: PushDelay,
-        emit: Callable[[str, float, float], None],
+        delivery: Delivery,
     ) -> None:
+        self.first_fault = delivery.draw(frozenset({FaultKind.EXCEPTION_FIRST}))
+        """What happens instead of the first frame."""
         self.on_change: Callable[[], None] | None = None
         """Set by the shell: called when ``next_due_ms`` may have come nearer."""
         self.ended = False
@@ -82,11 +97,10 @@ class Subscription:
         self._shard = shard
         self._access = access
         self._index = index
+        life_s = delivery.life_s
         self._expires_ms = float("inf") if life_s is None else now_ms + life_s * 1000
         self._beat_ms = now_ms + HEARTBEAT_MS
-        self._delay = delay
-        self._emit = emit
-        self._opened_ms = now_ms
+        self._delivery = delivery
         self._head_due_ms: float | None = None
         """Of the record at ``_index``; drawn once."""
         self._last_due_ms = float("-inf")
@@ -146,7 +160,7 @@ class Subscription:
     def _due_ms(self, now_ms: float) -> float:
         """Of the next record. Records stay in order, so none is due before the one before it."""
         if self._head_due_ms is None:
-            drawn_ms = self._delay.due_ms(self._shard.record(self._index))
+            drawn_ms = self._delivery.delay.due_ms(self._shard.record(self._index))
             self._head_due_ms = max(self._last_due_ms, drawn_ms)
         return self._head_due_ms
 
@@ -175,14 +189,23 @@ class Subscription:
         self._beat_ms = now_ms + HEARTBEAT_MS
         behind_ms = self._behind_ms(now_ms)
         self._count(records, behind_ms, now_ms)
+        fault = self._delivery.draw(EVENT_KINDS)
         if self._at_shard_end:
             children = self._shard.child_shards()
             self.close()
-            return SubscribeToShardEvent(records, None, behind_ms, children)
+            return SubscribeToShardEvent(records, None, behind_ms, children, fault)
         number = (
             records[-1].sequence_number if records else self._shard.position_number(self._index)
         )
-        return SubscribeToShardEvent(records, number, behind_ms)
+        self._maybe_repeat(len(records), now_ms)
+        return SubscribeToShardEvent(records, number, behind_ms, None, fault)
+
+    def _maybe_repeat(self, count: int, now_ms: float) -> None:
+        """A fault by request: the last records come again."""
+        fault = self._delivery.draw(frozenset({FaultKind.DUPLICATE})) if count else None
+        if fault is not None:
+            self._index -= min(fault.records, count)
+            self._last_due_ms, self._head_due_ms = now_ms, None
 
     def _behind_ms(self, now_ms: float) -> int:
         """The age of the next record, 0 at the tip. One that is only on its way (its delay has
@@ -192,8 +215,8 @@ class Subscription:
         return max(0, int(now_ms - self._shard.record(self._index).written_ms))
 
     def _count(self, records: list[StoredRecord], behind_ms: int, now_ms: float) -> None:
-        self._emit("SubscribeToShardEvent.Success", 1, now_ms)
-        self._emit("SubscribeToShardEvent.Records", len(records), now_ms)
+        self._delivery.emit("SubscribeToShardEvent.Success", 1, now_ms)
+        self._delivery.emit("SubscribeToShardEvent.Records", len(records), now_ms)
         size_bytes = sum(record.size_bytes for record in records)
-        self._emit("SubscribeToShardEvent.Bytes", size_bytes, now_ms)
-        self._emit("SubscribeToShardEvent.MillisBehindLatest", behind_ms, now_ms)
+        self._delivery.emit("SubscribeToShardEvent.Bytes", size_bytes, now_ms)
+        self._delivery.emit("SubscribeToShardEvent.MillisBehindLatest", behind_ms, now_ms)

@@ -7,13 +7,14 @@ from typing import Any
 from shardlane_lab.local_kinesis import errors
 from shardlane_lab.local_kinesis.call import Call
 from shardlane_lab.local_kinesis.consumer import ShardAccess, StreamConsumer
+from shardlane_lab.local_kinesis.faults import Fault, FaultKind, Site
 from shardlane_lab.local_kinesis.limiter import limiter
 from shardlane_lab.local_kinesis.operations.reading import existing_shard
 from shardlane_lab.local_kinesis.operations.tagging import checked_tags
 from shardlane_lab.local_kinesis.position import Position, start_index
 from shardlane_lab.local_kinesis.shard import Shard
 from shardlane_lab.local_kinesis.stream import Stream
-from shardlane_lab.local_kinesis.subscription import PushDelay, Subscription
+from shardlane_lab.local_kinesis.subscription import Delivery, PushDelay, Subscription
 from shardlane_lab.local_kinesis.token import Page, page
 
 _LISTED_CONSUMERS = 100
@@ -171,31 +172,31 @@ def _opened(
     access: ShardAccess,
     index: int,
 ) -> Subscription:
-    account, now_ms = call.account, call.now_ms
+    now_ms = call.now_ms
     if access.subscription is not None:
         access.subscription.supersede()
+    access.subscribed_ms = now_ms
+    delivery = _delivery(call, stream, consumer, shard)
+    access.subscription = Subscription(stream, shard, access, index, now_ms, delivery)
+    return access.subscription
+
+
+def _delivery(call: Call, stream: Stream, consumer: StreamConsumer, shard: Shard) -> Delivery:
+    account = call.account
     account.serial += 1
     random = account.random(f"push/{consumer.arn}/{shard.shard_id}/{account.serial}")
+    names = {"StreamName": stream.name, "ConsumerName": consumer.name}
+    site = Site(call.operation, stream.name, shard.shard_id, consumer.name)
 
     def emit(name: str, value: float, at_ms: float) -> None:
-        account.emit(
-            name,
-            value,
-            at_ms,
-            _UNITS.get(name, "Count"),
-            StreamName=stream.name,
-            ConsumerName=consumer.name,
-        )
+        account.emit(name, value, at_ms, _UNITS.get(name, "Count"), **names)
 
-    access.subscribed_ms = now_ms
-    access.subscription = Subscription(
-        stream,
-        shard,
-        access,
-        index,
-        now_ms,
+    def draw(kinds: frozenset[FaultKind]) -> Fault | None:
+        return account.faults.draw(kinds, site)
+
+    return Delivery(
         account.limits.subscription_life_s,
         PushDelay(account.delays, random, call.caller),
         emit,
+        draw,
     )
-    return access.subscription

@@ -8,6 +8,7 @@ from typing import Any
 from shardlane_lab.local_kinesis import errors
 from shardlane_lab.local_kinesis.call import Call
 from shardlane_lab.local_kinesis.caller import Caller
+from shardlane_lab.local_kinesis.faults import FaultKind, Site
 from shardlane_lab.local_kinesis.position import Position, start_index
 from shardlane_lab.local_kinesis.record import StoredRecord
 from shardlane_lab.local_kinesis.shard import Shard
@@ -51,7 +52,7 @@ def get_records(call: Call) -> dict[str, Any]:
     iterator = shard_iterator(call.request["ShardIterator"])
     stream, shard = _place(call, iterator)
     try:
-        _check_age(call, iterator)
+        _check_age(call, stream, shard, iterator)
         _admit(call, stream, shard)
     except errors.ServiceError:
         account.emit("GetRecords.Success", 0, now_ms, StreamName=stream.name)
@@ -81,14 +82,17 @@ def _place(call: Call, iterator: ShardIterator) -> tuple[Stream, Shard]:
     return stream, stream.shards[iterator.shard]
 
 
-def _check_age(call: Call, iterator: ShardIterator) -> None:
+def _check_age(call: Call, stream: Stream, shard: Shard, iterator: ShardIterator) -> None:
     life_s = call.account.limits.iterator_life_s
-    if life_s is None or call.now_ms - iterator.issued_ms <= life_s * 1000:
+    site = Site(call.operation, stream.name, shard.shard_id)
+    forced = call.account.faults.draw_one(FaultKind.EXPIRED_ITERATOR, site) is not None
+    old = life_s is not None and call.now_ms - iterator.issued_ms > life_s * 1000
+    if not old and not forced:
         return
     age_ms = int(call.now_ms - iterator.issued_ms)
     raise errors.expired_iterator(
         f"Iterator expired. The iterator was created {age_ms} milliseconds ago while the maximum "
-        f"age is {int(life_s * 1000)} milliseconds."
+        f"age is {int((life_s or 0) * 1000)} milliseconds."
     )
 
 
@@ -96,6 +100,9 @@ def _admit(call: Call, stream: Stream, shard: Shard) -> None:
     """Five calls and 2 MiB a second, shared by all readers; Lambda's poller is counted, never
     refused."""
     limiters, now_ms = shard.limiters, call.now_ms
+    site = Site(call.operation, stream.name, shard.shard_id)
+    if call.account.faults.draw_one(FaultKind.THROTTLE, site) is not None:
+        raise _rate_exceeded(call, stream, shard)
     if call.caller is Caller.API and not (
         limiters.get_records.allows(now_ms, 1)
         and limiters.read_bytes.allows(now_ms, 1)
@@ -146,7 +153,7 @@ def _count(call: Call, stream: Stream, records: Sequence[StoredRecord]) -> None:
 def _answer(
     call: Call, stream: Stream, shard: Shard, index: int, records: Sequence[StoredRecord]
 ) -> dict[str, Any]:
-    following = index + len(records)
+    following = index + len(records) - _repeated(call, stream, shard, len(records))
     answer: dict[str, Any] = {"Records": records}
     if not shard.open and following >= shard.end_index:
         answer["MillisBehindLatest"] = 0
@@ -155,6 +162,13 @@ def _answer(
     answer["NextShardIterator"] = _iterator(call, stream, shard, following)
     answer["MillisBehindLatest"] = behind_ms(shard, following, call.now_ms)
     return answer
+
+
+def _repeated(call: Call, stream: Stream, shard: Shard, count: int) -> int:
+    """How many of the records just read will come again: a fault by request."""
+    site = Site(call.operation, stream.name, shard.shard_id)
+    fault = call.account.faults.draw_one(FaultKind.DUPLICATE, site) if count else None
+    return 0 if fault is None else min(fault.records, count)
 
 
 def behind_ms(shard: Shard, index: int, now_ms: float) -> int:

@@ -79,17 +79,7 @@ def _check_room(call: Call, shards: int) -> None:
             f"This request would exceed the number of streams that may be in status CREATING: "
             f"{limits.creating_streams}."
         )
-    if limits.shards_per_account is None:
-        return
-    if account.open_shard_count + shards > limits.shards_per_account:
-        raise errors.limit_exceeded(
-            f"This request would exceed the shard limit for the account {account.account} in "
-            f"{account.region}. Current shard count for the account: {account.open_shard_count}. "
-            f"Limit: {limits.shards_per_account}. Number of additional shards that would have "
-            f"resulted from this request: {shards}. Refer to the AWS Service Limits page "
-            f"(https://docs.aws.amazon.com/general/latest/gr/aws_service_limits.html) for current "
-            f"limits and how to request higher limits."
-        )
+    account.check_shard_room(shards)
 
 
 def delete_stream(call: Call) -> dict[str, Any]:

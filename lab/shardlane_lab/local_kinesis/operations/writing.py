@@ -11,6 +11,7 @@ from typing import Any
 from shardlane_lab.local_kinesis import errors
 from shardlane_lab.local_kinesis.call import Call
 from shardlane_lab.local_kinesis.errors import ServiceError
+from shardlane_lab.local_kinesis.faults import FaultKind, Site
 from shardlane_lab.local_kinesis.hash_key import SPACE, hash_key
 from shardlane_lab.local_kinesis.record import StoredRecord, payload_bytes
 from shardlane_lab.local_kinesis.shard import Shard
@@ -131,9 +132,19 @@ def _written(call: Call, stream: Stream, shard: Shard, entry: dict[str, Any]) ->
     account, now_ms = call.account, call.now_ms
     key, data = entry.get("PartitionKey", ""), entry["Data"]
     size_bytes = payload_bytes(key, data)
-    limiters = shard.limiters
-    if not (
-        limiters.write_records.allows(now_ms, 1) and limiters.write_bytes.allows(now_ms, size_bytes)
+    site = Site(call.operation, stream.name, shard.shard_id)
+    _admit(call, stream, shard, size_bytes, site)
+    account.held_bytes += size_bytes
+    skew_ms = account.faults.skew_ms(site)
+    return shard.append(key, data, now_ms, skew_ms, account.visibility_ms())
+
+
+def _admit(call: Call, stream: Stream, shard: Shard, size_bytes: int, site: Site) -> None:
+    account, now_ms, limiters = call.account, call.now_ms, shard.limiters
+    if (
+        not limiters.write_records.allows(now_ms, 1)
+        or not limiters.write_bytes.allows(now_ms, size_bytes)
+        or account.faults.draw_one(FaultKind.THROTTLE, site) is not None
     ):
         account.emit("WriteProvisionedThroughputExceeded", 1, now_ms, StreamName=stream.name)
         raise errors.throughput_exceeded(
@@ -142,8 +153,6 @@ def _written(call: Call, stream: Stream, shard: Shard, entry: dict[str, Any]) ->
         )
     limiters.write_records.charge(now_ms, 1)
     limiters.write_bytes.charge(now_ms, size_bytes)
-    account.held_bytes += size_bytes
-    return shard.append(key, data, now_ms, account.skew_ms(), account.visibility_ms())
 
 
 def _count_incoming(call: Call, stream: Stream, size_bytes: int, records: int) -> None:

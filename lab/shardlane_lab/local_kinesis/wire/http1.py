@@ -195,17 +195,21 @@ class Http1Connection:
         self._transport.close()
 
     def cut(self, reset: bool) -> None:
-        if not reset:
+        if reset:
+            reset_later(self._transport)
+        else:
             self._transport.close()
-            return
-        asyncio.get_running_loop().call_later(_RESET_AFTER_S, reset_connection, self._transport)
 
     async def writable(self) -> None:
         await self._resumed.wait()
 
 
-def reset_connection(transport: asyncio.Transport) -> None:
-    """Ends the connection with a TCP reset."""
+def reset_later(transport: asyncio.Transport) -> None:
+    """Ends the connection with a TCP reset, once what was written is on its way."""
+    asyncio.get_running_loop().call_later(_RESET_AFTER_S, _reset, transport)
+
+
+def _reset(transport: asyncio.Transport) -> None:
     raw = transport.get_extra_info("socket")
     if raw is not None and not transport.is_closing():
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from shardlane_lab.local_kinesis.errors import ServiceError
+from shardlane_lab.local_kinesis.faults import Fault, FaultKind
 from shardlane_lab.local_kinesis.subscription import SubscribeToShardEvent, Subscription
 from shardlane_lab.local_kinesis.waiting import Alarm
 from shardlane_lab.local_kinesis.wire import event_stream
@@ -35,7 +36,11 @@ class Push:
     def start(self, headers: Mapping[str, str]) -> None:
         """Sends the head and the first frame."""
         self._reply.start(200, {**headers, "content-type": event_stream.CONTENT_TYPE})
-        self._write(self._frame(event_stream.INITIAL_RESPONSE, b"{}"))
+        fault = self._subscription.first_fault
+        if fault is not None:
+            self._subscription.fail(_exception(fault))
+        else:
+            self._write(self._frame(event_stream.INITIAL_RESPONSE, self._codec.empty))
 
     async def run(self) -> None:
         """Returns when the subscription has ended and the answer with it."""
@@ -45,10 +50,13 @@ class Push:
                 await self._pace()
                 now_ms = self._wall_ms()
                 event = subscription.next_event(now_ms)
-                if event is not None:
+                if event is None:
+                    if not subscription.ended:
+                        await self._alarm.wait_ms(subscription.next_due_ms(now_ms) - now_ms)
+                elif event.fault is None:
                     self._write(self._event(event))
-                elif not subscription.ended:
-                    await self._alarm.wait_ms(subscription.next_due_ms(now_ms) - now_ms)
+                else:
+                    await self._break(event, event.fault)
             await self._end()
         finally:
             subscription.close()
@@ -71,6 +79,8 @@ class Push:
             self._write(self._exception(error))
         self._reply.finish()
 
+    # --- frames -----------------------------------------------------------------------------
+
     def _write(self, frame: bytes) -> None:
         self._reply.push(frame)
         self._next_frame_ms = self._wall_ms() + self._frame_gap_ms
@@ -84,3 +94,28 @@ class Push:
     def _exception(self, error: ServiceError) -> bytes:
         payload = self._codec.error(error)
         return event_stream.exception(error.code, payload, self._codec.content_type)
+
+    # --- faults -----------------------------------------------------------------------------
+
+    async def _break(self, event: SubscribeToShardEvent, fault: Fault) -> None:
+        """Sends the event as the fault leaves it, and ends the subscription for the model."""
+        frame = self._event(event)
+        if fault.kind is FaultKind.SILENCE:
+            while not self._reply.closed:  # even the end after five minutes stays away
+                await self._alarm.wait_ms(float("inf"))
+        elif fault.kind is FaultKind.EXCEPTION_FRAME:
+            self._subscription.fail(_exception(fault))
+        elif fault.kind is FaultKind.CORRUPT_CRC:
+            self._write(frame[:-1] + bytes([frame[-1] ^ 0xFF]))
+        elif fault.kind is FaultKind.TRUNCATED_FRAME:
+            self._write(frame[: len(frame) // 2])
+            self._subscription.close()
+        else:
+            whole = fault.kind is FaultKind.CUT_BETWEEN_FRAMES
+            self._write(frame if whole else frame[: len(frame) // 2])
+            self._subscription.close()
+            self._reply.cut(fault.reset)
+
+
+def _exception(fault: Fault) -> ServiceError:
+    return ServiceError(fault.code, "By request of the fault plan.")

@@ -5,17 +5,32 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 
 from shardlane_lab.local_kinesis.errors import ServiceError, internal_failure, unknown_operation
 from shardlane_lab.local_kinesis.model import SUBSCRIBE, Kinesis, Timing
-from shardlane_lab.local_kinesis.wire.body import Codec, JsonCodec
+from shardlane_lab.local_kinesis.subscription import Subscription
+from shardlane_lab.local_kinesis.wire.admin import administer, is_admin
+from shardlane_lab.local_kinesis.wire.body import CborCodec, Codec, JsonCodec
 from shardlane_lab.local_kinesis.wire.push import Push
 from shardlane_lab.local_kinesis.wire.reply import Reply, WireRequest
 
 _TARGET_PREFIX = "Kinesis_20131202."
 _JSON = JsonCodec()
+_CBOR = CborCodec()
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request that was understood, and where its answer goes."""
+
+    operation: str
+    values: object
+    """The body, decoded but not checked."""
+    codec: Codec
+    reply: Reply
 
 
 class Responder:
@@ -34,20 +49,22 @@ class Responder:
 
     def handle(self, request: WireRequest, reply: Reply) -> None:
         """Answers now, or starts a task that will."""
+        if is_admin(request):
+            administer(self._model, request, reply)
+            return
         codec = _codec(request)
         try:
             operation = _operation(request)
-            if operation == SUBSCRIBE:
-                self._subscribe(request, codec, reply)
-                return
+            values = codec.decode(request.body)
         except ServiceError as error:
             self._refuse(error, codec, reply)
             return
-        timing = self._model.timing(operation)
+        exchange = Exchange(operation, values, codec, reply)
+        timing = self._model.timing(operation, values)
         if timing.total_ms == 0:
-            self._send(self._answered(operation, request, codec, 0.0), codec, reply)
+            self._send(self._answered(exchange, 0.0), exchange)
         else:
-            self._run(self._answer_later(operation, timing, request, codec, reply))
+            self._run(self._answer_later(exchange, timing))
 
     async def stop(self) -> None:
         """Ends what is still being answered."""
@@ -61,35 +78,32 @@ class Responder:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer_later(
-        self, operation: str, timing: Timing, request: WireRequest, codec: Codec, reply: Reply
-    ) -> None:
+    async def _answer_later(self, exchange: Exchange, timing: Timing) -> None:
         await asyncio.sleep(timing.before_ms / 1000)
-        answered = self._answered(operation, request, codec, timing.total_ms)
+        answered = self._answered(exchange, timing.total_ms)
         await asyncio.sleep(timing.after_ms / 1000)
-        self._send(answered, codec, reply)
+        self._send(answered, exchange)
 
-    def _answered(
-        self, operation: str, request: WireRequest, codec: Codec, took_ms: float
-    ) -> bytes | ServiceError:
+    def _answered(self, exchange: Exchange, took_ms: float) -> bytes | ServiceError | Subscription:
+        codec = exchange.codec
         try:
-            values = codec.decode(request.body)
+            if exchange.operation == SUBSCRIBE:
+                return self._model.subscribe(
+                    exchange.values, self._wall_ms(), encoding=codec.encoding
+                )
             answer = self._model.answer(
-                operation, values, self._wall_ms(), took_ms=took_ms, encoding=codec.encoding
+                exchange.operation,
+                exchange.values,
+                self._wall_ms(),
+                took_ms=took_ms,
+                encoding=codec.encoding,
             )
             return codec.answer(answer)
         except ServiceError as error:
             return error
         except Exception:  # a bug of ours must look like a service's failure, not like a hang
-            _log.exception("%s failed", operation)
-            return internal_failure(f"{operation} failed inside the local Kinesis: see its log.")
-
-    def _subscribe(self, request: WireRequest, codec: Codec, reply: Reply) -> None:
-        values = codec.decode(request.body)
-        subscription = self._model.subscribe(values, self._wall_ms(), encoding=codec.encoding)
-        push = Push(subscription, codec, reply, self._wall_ms, self._frame_gap_ms)
-        push.start(self._request_ids())
-        self._run(push.run())
+            _log.exception("%s failed", exchange.operation)
+            return internal_failure("The local Kinesis failed: see its log.")
 
     # --- answers ----------------------------------------------------------------------------
 
@@ -98,9 +112,19 @@ class Responder:
         groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
         return {"x-amzn-requestid": "-".join(groups), "x-amz-id-2": digits * 2}
 
-    def _send(self, answered: bytes | ServiceError, codec: Codec, reply: Reply) -> None:
+    def _send(self, answered: bytes | ServiceError | Subscription, exchange: Exchange) -> None:
+        codec, reply = exchange.codec, exchange.reply
         if isinstance(answered, ServiceError):
             self._refuse(answered, codec, reply)
+        elif isinstance(answered, Subscription):
+            if reply.closed:  # the client left while the call was delayed
+                answered.close()
+                return
+            push = Push(answered, codec, reply, self._wall_ms, self._frame_gap_ms)
+            push.start(self._request_ids())
+            self._run(push.run())
+        elif self._model.loses_answer(exchange.operation, exchange.values):
+            reply.cut(reset=True)
         else:
             headers = {"content-type": codec.content_type}
             reply.send(200, self._request_ids() | headers, answered)
@@ -111,7 +135,8 @@ class Responder:
 
 
 def _codec(request: WireRequest) -> Codec:
-    return _JSON
+    """By the request's content type; JSON for whoever names none of ours."""
+    return _CBOR if "cbor" in request.headers.get("content-type", "") else _JSON
 
 
 def _operation(request: WireRequest) -> str:
