@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from shardlane.lambda_batch import LambdaBatch
 from shardlane.policy import Action, Policies, Verdict
 from shardlane.record import Record
 from shardlane.schedule import Schedule
@@ -56,12 +57,10 @@ class KeyedBatch:
 
     __slots__ = ("_attempts", "_counts", "_draw", "_policies", "records", "schedule")
 
-    def __init__(
-        self, records: Sequence[Record], policies: Policies, draw: Callable[[], float]
-    ) -> None:
+    def __init__(self, records: LambdaBatch, policies: Policies, draw: Callable[[], float]) -> None:
         """``draw`` gives random numbers in [0, 1), for the waits between attempts."""
         self.records = records
-        self.schedule = Schedule([record.partition_key for record in records])
+        self.schedule = Schedule(records.keys)
         self._policies = policies
         self._draw = draw
         self._attempts: dict[int, int] = {}
@@ -102,12 +101,12 @@ class KeyedBatch:
 
     def _lowest(self, positions: Sequence[int]) -> str | None:
         # As integers: "10" is less than "9" as text. Ties are one outer record.
-        numbers = (self.records[position].sequence_number for position in positions)
+        numbers = (self.records.sequence_numbers[position] for position in positions)
         return min(numbers, key=int, default=None)
 
     def _note(self, position: int, verdict: Verdict, attempts: int) -> None:
         self._counts.failed += 1
         if len(self._counts.first_failures) < MOST_FAILURES_SHOWN:
             self._counts.first_failures.append(
-                Failure(self.records[position], verdict.action, verdict.reason, attempts)
+                Failure(self.records.record(position), verdict.action, verdict.reason, attempts)
             )

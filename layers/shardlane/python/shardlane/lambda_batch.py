@@ -10,42 +10,63 @@ from shardlane.errors import BadEvent, BadRecord
 from shardlane.record import RawRecord, Record
 
 
-def records_of(entries: Sequence[RawRecord]) -> list[Record]:
-    """The records to handle, in the event's order.
+class LambdaBatch:
+    """The records to handle, by position in the event's order.
 
-    An aggregated record is replaced by the records in it, each with the outer sequence number. A
-    record whose data cannot be read stays as it is and fails when its data is used. Raises
-    ``BadEvent`` for an entry without a sequence number: nothing could be reported for it.
+    An aggregated record is replaced by the records in it, each with the outer sequence number.
+    A ``Record`` is made when it is asked for and not kept: a batch may hold 10,000, and making
+    all of them first costs more than the rest of the processing.
     """
-    records: list[Record] = []
-    append = records.append
-    for index, entry in enumerate(entries):
+
+    __slots__ = ("_sources", "keys", "sequence_numbers")
+
+    def __init__(self, entries: Sequence[RawRecord]) -> None:
+        """Raises ``BadEvent`` for an entry without a sequence number: nothing could be reported
+        for it. A record with any other damage stays in and fails when its data is read."""
+        self.keys: list[str] = []
+        self.sequence_numbers: list[str] = []
+        """The outer number of each position."""
+        self._sources: list[RawRecord | Record] = []
+        for index, entry in enumerate(entries):
+            try:
+                kinesis = entry["kinesis"]
+                sequence_number = kinesis["sequenceNumber"]
+                key = kinesis.get("partitionKey")
+                data = kinesis.get("data")
+            except (KeyError, TypeError, AttributeError):
+                _refuse(index, entry)
+            if type(sequence_number) is not str or not sequence_number.isdecimal():
+                _refuse(index, entry)
+            # The service demands a key; records of a hand-made event without one share "".
+            self.keys.append(key if type(key) is str else "")
+            self.sequence_numbers.append(sequence_number)
+            self._sources.append(entry)
+            if type(data) is str and data.startswith(aggregate.MAGIC_BASE64):
+                self._unpack_last()
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def record(self, position: int) -> Record:
+        source = self._sources[position]
+        if type(source) is Record:
+            return source
+        return Record.from_event(source, self.sequence_numbers[position], self.keys[position])
+
+    def _unpack_last(self) -> None:
+        outer = self.record(len(self) - 1)
         try:
-            kinesis = entry["kinesis"]
-            sequence_number = kinesis["sequenceNumber"]
-            key = kinesis.get("partitionKey")
-            data = kinesis.get("data")
-        except (KeyError, TypeError, AttributeError):
-            _refuse(index, entry)
-        if type(sequence_number) is not str or not sequence_number.isdecimal():
-            _refuse(index, entry)
-        # The service demands a key; a hand-made event without one is a key of its own.
-        record = Record.from_event(entry, sequence_number, key if type(key) is str else "")
-        if type(data) is str and data.startswith(aggregate.MAGIC_BASE64):
-            records.extend(_unpacked(record))
-        else:
-            append(record)
-    return records
-
-
-def _unpacked(record: Record) -> list[Record]:
-    try:
-        inner = aggregate.unpack(record.data)
-    except BadRecord:
-        return [record]  # not base64: fails alone, with this reason, when its data is read
-    if inner is None:
-        return [record]
-    return [record.inner(sub, each.partition_key, each.data) for sub, each in enumerate(inner)]
+            inner = aggregate.unpack(outer.data)
+        except BadRecord:
+            return  # not base64: fails alone, with this reason, when its data is read
+        if inner is None:
+            return
+        for column in (self.keys, self.sequence_numbers, self._sources):
+            column.pop()
+        for sub_sequence_number, each in enumerate(inner):
+            self.keys.append(each.partition_key)
+            self.sequence_numbers.append(outer.sequence_number)
+            self._sources.append(outer.inner(sub_sequence_number, each.partition_key, each.data))
 
 
 def _refuse(index: int, entry: Any) -> NoReturn:

@@ -22,7 +22,7 @@ from shardlane.errors import SettingsError, ShardlaneError
 from shardlane.invocation_event import refuse_tumbling_window
 from shardlane.invocation_log import FailureLogger, log_outcome
 from shardlane.keyed_batch import BatchOutcome, KeyedBatch
-from shardlane.lambda_batch import records_of
+from shardlane.lambda_batch import LambdaBatch
 from shardlane.policy import FailurePolicy, OnFailure, Policies
 from shardlane.record import RawRecord
 from shardlane.settings import MOST_WORKERS
@@ -101,7 +101,7 @@ class KeyedBatchProcessor(BasePartialBatchProcessor):
     def process(self) -> list[tuple[Any, ...]]:
         """Runs the batch. Results of handlers are not kept: the list is empty."""
         invocation = self._invocation
-        batch = KeyedBatch(records_of(invocation.entries), self._policies, self._draw)
+        batch = KeyedBatch(LambdaBatch(invocation.entries), self._policies, self._draw)
         self._drive(batch, invocation)
         invocation.outcome = batch.outcome()
         log_outcome(self._failure_logger, invocation.outcome, log_keys=self._log_keys)

@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -81,12 +82,20 @@ class Record:
         _SET["arrival_ms"](self, arrival_ms)
 
     @staticmethod
-    def from_event(event: RawRecord, sequence_number: str, partition_key: str) -> Record:
-        """The view of one entry of a Lambda event; the other fields are read when used."""
+    def from_event(event: Any, sequence_number: str, partition_key: str) -> Record:
+        """The view of one entry of a Lambda event; the rarer fields are read when used.
+
+        Data that is not base64 is no error here: reading it is, for this record alone.
+        """
         record = _new(Record)
         _set_event(record, event)
         _set_sequence_number(record, sequence_number)
         _set_partition_key(record, partition_key)
+        try:
+            # Strict: the lenient decoder turns garbage into b"" and the record counts as handled.
+            _set_data(record, _from_base64(event["kinesis"]["data"], strict_mode=True))
+        except (KeyError, TypeError, ValueError):
+            return record  # the slot stays empty; _load_data says what is wrong
         return record
 
     def inner(self, sub_sequence_number: int, partition_key: str, data: bytes) -> Record:
@@ -121,10 +130,14 @@ class Record:
 
     def json(self) -> Any:
         """The data as JSON; raises ``BadRecord`` if it is not."""
+        text = self.text()
         try:
-            return _decode_json(self.text())
-        except json.JSONDecodeError as error:
-            raise BadRecord(f"data is not JSON: {error}") from error
+            # raw_decode leaves out the search for white space around the document, which costs as
+            # much as a small document itself; the full decoder decides when there is some.
+            value, end = _decode_document(text)
+        except json.JSONDecodeError:
+            return _json_of(text)
+        return value if end == len(text) else _json_of(text)
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -140,12 +153,7 @@ class Record:
     @property
     def kinesis(self) -> KinesisStreamRecordPayload:
         """Powertools' own view of this record, for a handler that was written for it."""
-        # Not at the top: the long-running consumer does not need Powertools' event classes.
-        from aws_lambda_powertools.utilities.data_classes.kinesis_stream_event import (
-            KinesisStreamRecordPayload,
-        )
-
-        return KinesisStreamRecordPayload(self.to_event()["kinesis"])
+        return _powertools_view()(self.to_event()["kinesis"])
 
     def to_event(self) -> RawRecord:
         """This record as an entry of a Lambda event: the original one, or one made of it."""
@@ -202,11 +210,30 @@ _new = object.__new__
 _set_event = _SET["_event"]
 _set_sequence_number = _SET["sequence_number"]
 _set_partition_key = _SET["partition_key"]
-_decode_json = json.JSONDecoder().decode
+_set_data = _SET["data"]
+_from_base64 = binascii.a2b_base64
+_decode_document = json.JSONDecoder().raw_decode
+
+
+@cache
+def _powertools_view() -> type[KinesisStreamRecordPayload]:
+    # Not at the top: the long-running consumer does not need Powertools' event classes.
+    from aws_lambda_powertools.utilities.data_classes.kinesis_stream_event import (
+        KinesisStreamRecordPayload,
+    )
+
+    return KinesisStreamRecordPayload
 
 
 def _restored(*values: Any) -> Record:
     return Record(**dict(zip(_COMPARED, values, strict=True)))
+
+
+def _json_of(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadRecord(f"data is not JSON: {error}") from error
 
 
 def _load_data(event: RawRecord) -> bytes:
@@ -214,8 +241,7 @@ def _load_data(event: RawRecord) -> bytes:
     if not isinstance(encoded, str):
         raise BadRecord(f"kinesis.data is {type(encoded).__name__}, not a base64 string")
     try:
-        # Strict: the lenient decoder turns garbage into b"" and the record counts as handled.
-        return binascii.a2b_base64(encoded, strict_mode=True)
+        return _from_base64(encoded, strict_mode=True)
     except ValueError as error:
         raise BadRecord(f"kinesis.data is not base64: {error}") from error
 

@@ -64,7 +64,15 @@ class Schedule:
         """The record that was taken is done with; the next one of its key may start."""
         self._settled[position] = 1
         self.running -= 1
-        self._release(position)
+        if self._claimed[self._keys[position]] is None:
+            del self._claimed[self._keys[position]]  # nearly always: no other record of it was met
+        else:
+            self._release(position)
+
+    def settle_first(self, count: int) -> None:
+        """The first ``count`` records, none of them taken, were handled one after the other."""
+        self._settled[:count] = b"\1" * count
+        self._cursor = count
 
     def settle_behind(self, positions: Sequence[int]) -> None:
         """Records that were never taken are done with: they were parked behind their key."""

@@ -21,7 +21,7 @@ async def run_on_loop(
     first = batch.schedule.take()
     if first is None:
         return
-    count = min(workers, len({record.partition_key for record in batch.records}))
+    count = min(workers, len(set(batch.records.keys)))
     crew = _Crew(batch, call, clock, deadline)
     tasks = [asyncio.create_task(crew.work(first if each == 0 else None)) for each in range(count)]
     left_s = deadline.leave_s - clock.monotonic_s()
@@ -36,6 +36,8 @@ async def run_on_loop(
         await asyncio.wait(late, timeout=CANCEL_WAIT_S)
     for task in done:
         task.result()
+    if crew.crash is not None:
+        raise crew.crash
 
 
 class _Crew:
@@ -48,25 +50,36 @@ class _Crew:
         self._deadline = deadline
         self._changed = asyncio.Event()
         self.closed = False
+        self.crash: BaseException | None = None
+        """What a handler raised if it was no ``Exception``: in a task it would tear down the loop,
+        which outlives the batch."""
 
     async def work(self, position: int | None) -> None:
-        if position is None:
-            position = await self._next()
-        while position is not None:
-            error = await attempt_async(self._call, self._batch.records[position])
-            if self.closed:
-                return
-            if error is None:
-                self._batch.schedule.settle(position)
-            else:
-                self._batch.failed(position, error, self._clock.monotonic_s())
+        try:
+            if position is None:
+                position = await self._next()
+            while position is not None and not self.closed:
+                await self._run(position)
+                position = await self._next()
+        except (SystemExit, KeyboardInterrupt) as crash:
+            self.crash = crash
+            self.closed = True
             self._changed.set()
-            position = await self._next()
+
+    async def _run(self, position: int) -> None:
+        error = await attempt_async(self._call, self._batch.records.record(position))
+        if self.closed:
+            return  # too late: it has been reported as unsettled
+        if error is None:
+            self._batch.schedule.settle(position)
+        else:
+            self._batch.failed(position, error, self._clock.monotonic_s())
+        self._changed.set()
 
     async def _next(self) -> int | None:
         """The next position to run, as soon as there is one."""
         schedule = self._batch.schedule
-        while True:
+        while not self.closed:
             now_s = self._clock.monotonic_s()
             if now_s >= self._deadline.stop_s:
                 return None
@@ -78,6 +91,7 @@ class _Crew:
                 self._changed.set()
                 return None
             await self._wait(schedule.next_due_s(), now_s)
+        return None
 
     async def _wait(self, due_s: float | None, now_s: float) -> None:
         """Until something changed or an attempt is due."""

@@ -14,18 +14,43 @@ def run_inline(batch: KeyedBatch, call: Call, clock: Clock, deadline: Deadline) 
     The first record starts whatever the time: an invocation that starts nothing would use up the
     mapping's retries.
     """
-    schedule, records, now_s = batch.schedule, batch.records, clock.monotonic_s
-    position = schedule.take()
+    error = _run_to_first_failure(batch, call, clock, deadline)
+    if error is None:
+        return
+    position = batch.schedule.take()
     while position is not None:
-        error = attempt(call, records[position])
         if error is None:
-            schedule.settle(position)
+            batch.schedule.settle(position)
         else:
-            batch.failed(position, error, now_s())
+            batch.failed(position, error, clock.monotonic_s())
             _wait_for_retry(batch, clock, deadline)
-        if now_s() >= deadline.stop_s:
+        if clock.monotonic_s() >= deadline.stop_s:
             return
-        position = schedule.take()
+        position = batch.schedule.take()
+        if position is not None:
+            error = attempt(call, batch.records.record(position))
+
+
+def _run_to_first_failure(
+    batch: KeyedBatch, call: Call, clock: Clock, deadline: Deadline
+) -> Exception | None:
+    """Runs records until one fails, the time is up or none is left; returns the failure, which is
+    that of the next record to be taken.
+
+    One at a time in stream order, no key can get ahead of itself: until something fails, the
+    schedule need not be asked.
+    """
+    record_at, now_s, stop_s = batch.records.record, clock.monotonic_s, deadline.stop_s
+    for position in range(len(batch.records)):
+        error = attempt(call, record_at(position))
+        if error is not None:
+            batch.schedule.settle_first(position)
+            return error
+        if now_s() >= stop_s:
+            batch.schedule.settle_first(position + 1)
+            return None
+    batch.schedule.settle_first(len(batch.records))
+    return None
 
 
 def _wait_for_retry(batch: KeyedBatch, clock: Clock, deadline: Deadline) -> None:

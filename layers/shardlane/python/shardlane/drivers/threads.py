@@ -41,9 +41,7 @@ class _Crew:
             first = self._batch.schedule.take()
             if first is None:
                 return
-            self._hire(
-                min(workers, len({record.partition_key for record in self._batch.records})), first
-            )
+            self._hire(min(workers, len(set(self._batch.records.keys))), first)
             while not self._closed:
                 self._watch()
         if self._crash is not None:
@@ -61,8 +59,7 @@ class _Crew:
     def _watch(self) -> None:
         """One round of the caller: wakes what is due, stops and leaves on time. Lock held."""
         now_s, schedule = self._clock.monotonic_s(), self._batch.schedule
-        if now_s >= self._deadline.stop_s:
-            schedule.stop()
+        self._stop_on_time(now_s)
         schedule.wake(now_s)
         if schedule.finished or now_s >= self._deadline.leave_s:
             self._close()
@@ -92,7 +89,7 @@ class _Crew:
 
     def _run(self, position: int) -> int | None:
         """Runs one record and returns the next one to run."""
-        error = attempt(self._call, self._batch.records[position])
+        error = attempt(self._call, self._batch.records.record(position))
         with self._changed:
             if self._closed:
                 return None  # too late: it has been reported as unsettled
@@ -105,6 +102,7 @@ class _Crew:
 
     def _next(self) -> int | None:
         """The next position to run, as soon as there is one. Lock held."""
+        self._stop_on_time(self._clock.monotonic_s())
         while not self._closed:
             position = self._batch.schedule.take()
             if position is not None:
@@ -114,6 +112,10 @@ class _Crew:
                 return None
             self._changed.wait()
         return None
+
+    def _stop_on_time(self, now_s: float) -> None:
+        if now_s >= self._deadline.stop_s:
+            self._batch.schedule.stop()
 
     def _close(self) -> None:
         self._closed = True

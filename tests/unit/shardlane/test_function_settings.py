@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from shardlane import SettingsError
+from shardlane.settings import FunctionSettings
+
+ENVIRON = {
+    "LABEL": "lambda-efo",
+    "WORKERS": "16",
+    "LOG_KEYS": "true",
+    "POWERTOOLS_SERVICE_NAME": "order-latency",
+    "POWERTOOLS_METRICS_NAMESPACE": "Shardlane/Lab",
+    "POWERTOOLS_LOG_LEVEL": "debug",
+    "AWS_REGION": "eu-west-1",
+}
+
+
+def test_reads_the_environment() -> None:
+    assert FunctionSettings.from_environ(ENVIRON) == FunctionSettings(
+        label="lambda-efo",
+        workers=16,
+        log_keys=True,
+        powertools_service_name="order-latency",
+        powertools_metrics_namespace="Shardlane/Lab",
+        powertools_log_level="DEBUG",
+    )
+
+
+def test_a_field_is_read_from_the_variable_of_its_name() -> None:
+    read: list[str] = []
+
+    class Spy(dict[str, str]):
+        def get(self, key: str, default: object = None) -> object:  # type: ignore[override]
+            read.append(key)
+            return super().get(key, default)
+
+    FunctionSettings.from_environ(Spy(ENVIRON))
+    assert sorted(read) == sorted(field.name.upper() for field in fields(FunctionSettings))
+
+
+def test_most_settings_have_a_default() -> None:
+    required = {
+        name: ENVIRON[name]
+        for name in ("LABEL", "POWERTOOLS_SERVICE_NAME", "POWERTOOLS_METRICS_NAMESPACE")
+    }
+    settings = FunctionSettings.from_environ(required)
+    assert (settings.workers, settings.log_keys, settings.powertools_log_level) == (
+        1,
+        False,
+        "INFO",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("LABEL", None, "1 to 64"),
+        ("LABEL", "", "1 to 64"),
+        ("LABEL", "two words", "1 to 64"),
+        ("POWERTOOLS_SERVICE_NAME", "", "1 to 64"),
+        ("POWERTOOLS_METRICS_NAMESPACE", "", "1 to 255"),
+        ("WORKERS", "0", "1 to 256"),
+        ("WORKERS", "257", "1 to 256"),
+        ("WORKERS", "-1", "1 to 256"),
+        ("WORKERS", "two", "1 to 256"),
+        ("WORKERS", "²", "1 to 256"),
+        ("WORKERS", "", "1 to 256"),
+        ("LOG_KEYS", "yes", "true, false, 1 or 0"),
+        ("POWERTOOLS_LOG_LEVEL", "LOUD", "DEBUG, INFO"),
+    ],
+)
+def test_an_error_names_the_variable_and_what_is_allowed(
+    name: str, value: str | None, allowed: str
+) -> None:
+    environ = {key: each for key, each in ENVIRON.items() if key != name}
+    if value is not None:
+        environ[name] = value
+    with pytest.raises(SettingsError, match=f"^{name} is .*allowed: .*{allowed}"):
+        FunctionSettings.from_environ(environ)
