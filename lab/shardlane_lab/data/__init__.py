@@ -1,0 +1,1 @@
+"""Data that the lab compares with; see ``shardlane_lab.published``."""

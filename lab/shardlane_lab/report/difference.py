@@ -1,0 +1,104 @@
+"""How medians differ between runs that are reported together. Milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shardlane_lab.report.summary import Summary
+from shardlane_lab.run_record import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    p50_ms: float
+    interval_ms: tuple[float, float]
+    """Where it lies with 95 % confidence."""
+
+
+def overlap(one: Median, other: Median) -> bool:
+    """Whether two medians may be the same, as far as so many records can tell."""
+    return one.interval_ms[0] <= other.interval_ms[1] and other.interval_ms[0] <= one.interval_ms[1]
+
+
+@dataclass(frozen=True, slots=True)
+class MedianDifference:
+    """One consumer label, or all consumers of a kind whose labels differ between the runs."""
+
+    name: str
+    medians: tuple[Median | None, ...]
+    """Arrival to receive, one a run; None where the run has no such consumer."""
+
+    @property
+    def medians_ms(self) -> tuple[float | None, ...]:
+        return tuple(median.p50_ms if median else None for median in self.medians)
+
+    @property
+    def clear(self) -> tuple[bool | None, ...]:
+        """Each later run against the first: whether their intervals leave no overlap."""
+        first = self.medians[0]
+        return tuple(
+            None if first is None or each is None else not overlap(first, each)
+            for each in self.medians[1:]
+        )
+
+    @property
+    def from_first_ms(self) -> tuple[float | None, ...]:
+        """Each later run less the first."""
+        first = self.medians_ms[0]
+        return tuple(
+            None if first is None or each is None else each - first for each in self.medians_ms[1:]
+        )
+
+    @property
+    def ratios_to_first(self) -> tuple[float | None, ...]:
+        first = self.medians_ms[0]
+        return tuple(
+            None if not first or each is None else each / first for each in self.medians_ms[1:]
+        )
+
+
+def median_differences(summaries: Sequence[Summary]) -> tuple[MedianDifference, ...]:
+    """Nothing for a single run. Labels come in the order in which the runs name them, then the
+    kinds whose labels do not match up across the runs."""
+    if len(summaries) < 2:
+        return ()
+    labels = dict.fromkeys(
+        consumer.label for summary in summaries for consumer in summary.consumers
+    )
+    by_label = [
+        MedianDifference(label, tuple(_of_label(summary, label) for summary in summaries))
+        for label in labels
+    ]
+    several = (row for row in by_label if len(row.medians) - row.medians.count(None) > 1)
+    return (*several, *_of_kinds(summaries, by_label))
+
+
+def _of_label(summary: Summary, label: str) -> Median | None:
+    for consumer in summary.consumers:
+        p50_ms = consumer.latency["p50"].value
+        if consumer.label == label and p50_ms is not None and consumer.p50_interval_ms:
+            return Median(p50_ms, consumer.p50_interval_ms)
+    return None
+
+
+def _of_kinds(
+    summaries: Sequence[Summary], by_label: Sequence[MedianDifference]
+) -> Iterable[MedianDifference]:
+    unmatched = {row.name for row in by_label if None in row.medians}
+    kinds = dict.fromkeys(
+        consumer.kind
+        for summary in summaries
+        for consumer in summary.consumers
+        if consumer.label in unmatched
+    )
+    for kind in kinds:
+        medians = tuple(of_kind(summary, kind) for summary in summaries)
+        if any(medians):
+            yield MedianDifference(f"all {kind}", medians)
+
+
+def of_kind(summary: Summary, kind: Kind) -> Median | None:
+    """Over all consumers of the kind together."""
+    values = summary.pooled.get(kind)
+    return Median(values.p50, values.p50_interval) if values else None

@@ -1,0 +1,258 @@
+"""The plots of a report, laid out run by run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shardlane_lab.report.consumer_summary import ConsumerSummary
+from shardlane_lab.report.delivery import deliveries
+from shardlane_lab.report.figure import count_text, duration_text, plural
+from shardlane_lab.report.html_table import named_key
+from shardlane_lab.report.markup import Markup, tag
+from shardlane_lab.report.minutes import SUCCESSFUL, THROTTLED, Minute, MinuteRange
+from shardlane_lab.report.palette import KINDS, MUTED, Colour, Stroke, strokes
+from shardlane_lab.report.plot.batch_bars import batch_plot
+from shardlane_lab.report.plot.ecdf import ecdf_plot
+from shardlane_lab.report.plot.minute_bars import minute_plot
+from shardlane_lab.report.plot.over_time import MOST_DOTS, Dot, over_time_plot
+from shardlane_lab.report.plot.scale import FLOOR_MS, latency_span
+from shardlane_lab.report.summary import Summary, samples_by_label
+from shardlane_lab.report.tables.batches import function_batches
+from shardlane_lab.run_record import Run
+from shardlane_lab.sample import Sample
+
+PANEL = (290.0, 165.0)
+WIDE = (560.0, 390.0)
+SMALL = (350.0, 330.0)
+
+
+@dataclass(frozen=True)
+class PlottedRun:
+    """A run with what its plots need."""
+
+    number: int
+    title: str
+    run: Run
+    summary: Summary
+
+    @cached_property
+    def samples(self) -> Mapping[str, Sequence[Sample]]:
+        """First deliveries by label, in the order of receipt."""
+        by_label = samples_by_label(self.run.samples)
+        labels = [consumer.label for consumer in self.summary.consumers]
+        return {label: deliveries(by_label.get(label, ())).first for label in labels}
+
+    @cached_property
+    def latencies_ms(self) -> Mapping[str, Sequence[float]]:
+        """Ascending, by label."""
+        return {
+            label: sorted(sample.arrival_to_receive_ms for sample in samples)
+            for label, samples in self.samples.items()
+        }
+
+    @cached_property
+    def strokes(self) -> Mapping[str, Stroke]:
+        return strokes(self.summary.record.consumers)
+
+
+def ecdf_figures(runs: Sequence[PlottedRun]) -> Markup:
+    """One distribution plot a run, all on the same axis."""
+    span = latency_span(_all_latencies(runs))
+    figures = []
+    for each in runs:
+        drawn = [
+            tag(
+                "div",
+                ecdf_plot(
+                    each.summary,
+                    each.latencies_ms,
+                    span=span,
+                    size=size,
+                    name=f"ecdf-{each.number}-{variant}",
+                ),
+                class_=variant,
+            )
+            for variant, size in (("wide", WIDE), ("small", SMALL))
+        ]
+        figures.append(_figure(tag("h3", each.title), *drawn, _keys(each)))
+    return tag("div", *figures, class_="runs")
+
+
+def over_time_figures(runs: Sequence[PlottedRun]) -> Markup:
+    """One panel a consumer, all on the same axis."""
+    span = latency_span(_all_latencies(runs))
+
+    def panels(each: PlottedRun) -> Iterable[Markup]:
+        seconds = each.summary.record.seconds
+        for place, consumer in enumerate(each.summary.consumers):
+            dots = _dots(each, consumer.label)
+            if dots:
+                plot = over_time_plot(
+                    dots,
+                    each.strokes[consumer.label],
+                    seconds=seconds,
+                    span=span,
+                    size=PANEL,
+                    name=f"time-{each.number}-{place}",
+                    label=f"Latency of {consumer.label} over time: {_percentiles(consumer)}",
+                )
+                yield _figure(_named(each, consumer.label, _percentiles(consumer)), plot)
+
+    return _by_run(runs, panels)
+
+
+def batch_figures(runs: Sequence[PlottedRun]) -> Markup:
+    """One panel a function."""
+    found = [batches for each in runs for batches in function_batches(each.summary).values()]
+    largest = max((batches.sizes[-1].size for batches in found), default=1)
+
+    def panels(each: PlottedRun) -> Iterable[Markup]:
+        for place, (label, batches) in enumerate(function_batches(each.summary).items()):
+            plot = batch_plot(
+                batches,
+                each.strokes[label],
+                largest=largest,
+                size=PANEL,
+                name=f"batch-{each.number}-{place}",
+            )
+            yield _figure(_named(each, label, f"largest {count_text(batches.largest.value)}"), plot)
+
+    return _by_run(runs, panels)
+
+
+def minute_figures(runs: Sequence[PlottedRun]) -> Markup:
+    """Successful and throttled reads of each run."""
+    successful = _Counts(SUCCESSFUL, "reads", lambda minute: minute.successful, MUTED)
+    pollers = KINDS["boto3-get-records"]
+    throttled = _Counts(THROTTLED, "throttles", lambda minute: minute.throttled, pollers)
+
+    def panels(each: PlottedRun) -> Iterable[Markup]:
+        if each.summary.minutes:
+            yield _minute_figure(each, successful, runs)
+            yield _minute_figure(each, throttled, runs)
+
+    return _by_run(runs, panels)
+
+
+def drawing_notes(runs: Sequence[PlottedRun]) -> Sequence[str]:
+    """What the plots leave out."""
+    below = sum(
+        value < FLOOR_MS
+        for each in runs
+        for values in each.latencies_ms.values()
+        for value in values
+    )
+    longest = max((len(s) for each in runs for s in each.samples.values()), default=0)
+    found = []
+    if below:
+        found.append(
+            f"{plural(below, 'latency').replace('latencys', 'latencies')} below {FLOOR_MS} ms "
+            f"drawn at {FLOOR_MS} ms: the axis is logarithmic."
+        )
+    if longest > MOST_DOTS:
+        found.append(
+            f"Of more than {MOST_DOTS:,} records of a consumer the slowest hundredth is drawn "
+            "whole, and of the rest as many as fit, chosen by chance."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Counts:
+    metric: str
+    noun: str
+    value: Callable[[Minute], float]
+    colour: Colour
+
+
+def _minute_figure(each: PlottedRun, counts: _Counts, runs: Sequence[PlottedRun]) -> Markup:
+    rows = each.summary.minutes.each if each.summary.minutes else ()
+    found = _range_of(each, counts.metric)
+    published = found.published if found else None
+    mean = f"mean {count_text(found.mean.value)} a minute" if found else ""
+    plot = minute_plot(
+        [(minute.number, counts.value(minute), minute.whole) for minute in rows],
+        published,
+        colour=counts.colour,
+        top=_top(counts, runs),
+        size=PANEL,
+        name=f"{counts.noun}-{each.number}",
+        label=f"{counts.metric} per minute, {mean}",
+    )
+    beside = (
+        f", published {count_text(published[0])}–{count_text(published[1])}" if published else ""
+    )
+    return _figure(tag("figcaption", counts.metric, _quiet(f"{mean}{beside}")), plot)
+
+
+def _range_of(each: PlottedRun, metric: str) -> MinuteRange | None:
+    if each.summary.minutes is None:
+        return None
+    return next((row for row in each.summary.minutes.ranges if row.metric == metric), None)
+
+
+def _top(counts: _Counts, runs: Sequence[PlottedRun]) -> float:
+    values = [
+        counts.value(minute)
+        for each in runs
+        if each.summary.minutes
+        for minute in each.summary.minutes.each
+    ]
+    for each in runs:
+        found = _range_of(each, counts.metric)
+        values += found.published if found and found.published else ()
+    return max(values, default=1.0)
+
+
+def _by_run(runs: Sequence[PlottedRun], panels: Callable[[PlottedRun], Iterable[Markup]]) -> Markup:
+    blocks = []
+    for each in runs:
+        drawn = list(panels(each))
+        if drawn:
+            title = tag("h3", each.title, class_="run-title")
+            blocks.append(tag("div", title, tag("div", *drawn, class_="panels")))
+    return tag("div", *blocks, class_="runs")
+
+
+def _all_latencies(runs: Sequence[PlottedRun]) -> Iterable[float]:
+    """With the published ones, which stand on the same axis."""
+    for each in runs:
+        for label, values in each.latencies_ms.items():
+            yield from values
+            if each.summary.published:
+                beside = each.summary.published.arrival_to_receive.get(label, {})
+                yield from (value for name, value in beside.items() if name != "max")
+
+
+def _dots(each: PlottedRun, label: str) -> list[Dot]:
+    start_ms = each.summary.record.started_ms
+    return [
+        ((sample.arrival_ms - start_ms) / 1000, sample.arrival_to_receive_ms)
+        for sample in each.samples[label]
+    ]
+
+
+def _percentiles(consumer: ConsumerSummary) -> str:
+    p50, p99 = consumer.latency["p50"].value, consumer.latency["p99"].value
+    if p50 is None or p99 is None:
+        return ""
+    return f"p50 {duration_text(p50)}, p99 {duration_text(p99)}"
+
+
+def _figure(*parts: Markup) -> Markup:
+    return tag("figure", *parts)
+
+
+def _named(each: PlottedRun, label: str, more: str) -> Markup:
+    return tag("figcaption", named_key(label, each.strokes[label]), _quiet(more))
+
+
+def _quiet(text: str) -> Markup:
+    return tag("span", text, class_="quiet")
+
+
+def _keys(each: PlottedRun) -> Markup:
+    items = [tag("li", named_key(label, stroke)) for label, stroke in each.strokes.items()]
+    return tag("ul", *items, class_="keys", aria_label="Consumers")

@@ -1,0 +1,1 @@
+"""Plots as inline SVG that follows the page's colours and fonts."""

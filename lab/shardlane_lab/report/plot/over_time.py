@@ -1,0 +1,79 @@
+"""Every record of one consumer: when it arrived, and how long it then took."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+
+from shardlane_lab.report.markup import Markup
+from shardlane_lab.report.palette import Stroke
+from shardlane_lab.report.plot.scale import FLOOR_MS, Span, set_latency_axis
+from shardlane_lab.report.plot.svg import blank, plot_style, svg_markup
+
+MOST_DOTS = 4000
+"""Of one plot. Beyond that the slowest hundredth is drawn whole and the rest thinned by chance."""
+
+_LAYERS = 3
+"""Dots of one path do not darken each other; a few layers show where they are dense."""
+
+Dot = tuple[float, float]
+"""Seconds since the start of the run, latency in ms."""
+
+
+def over_time_plot(
+    dots: Sequence[Dot],
+    stroke: Stroke,
+    *,
+    seconds: float,
+    span: Span,
+    size: tuple[float, float],
+    name: str,
+    label: str,
+) -> Markup:
+    in_minutes = seconds >= 120
+    with plot_style():
+        figure = blank(*size)
+        axes = figure.add_subplot()
+        axes.grid(True, axis="y")
+        set_latency_axis(axes, "y", span)
+        unit_s = 60.0 if in_minutes else 1.0
+        axes.set_xlim(0, max(seconds, max((at_s for at_s, _ in dots), default=0)) / unit_s)
+        axes.set_xlabel("minutes" if in_minutes else "seconds")
+        shown = thinned(dots)
+        for layer in range(_LAYERS):
+            _draw(axes, [(at_s / unit_s, ms) for at_s, ms in shown[layer::_LAYERS]], stroke)
+        return svg_markup(figure, name=name, label=label)
+
+
+def thinned(dots: Sequence[Dot]) -> list[Dot]:
+    """All dots, or ``MOST_DOTS`` of them; always the same ones."""
+    if len(dots) <= MOST_DOTS:
+        return list(dots)
+    by_latency = sorted(dots, key=lambda dot: dot[1])
+    slowest = min(len(dots) // 100, MOST_DOTS // 2)
+    rest = random.Random(0).sample(by_latency[:-slowest], MOST_DOTS - slowest)
+    return sorted([*rest, *by_latency[-slowest:]])
+
+
+def _draw(axes: Axes, dots: Sequence[Dot], stroke: Stroke) -> None:
+    """One path of strokes without length, which a round cap makes dots: a tenth of the bytes of
+    a marker each."""
+    if not dots:
+        return
+    vertices = [(at, max(FLOOR_MS, ms)) for at, ms in dots for _ in ("move", "line")]
+    codes = [Path.MOVETO, Path.LINETO] * len(dots)
+    axes.add_patch(
+        PathPatch(
+            Path(vertices, codes),
+            fill=False,
+            edgecolor=stroke.colour.stand_in,
+            alpha=0.55,
+            linewidth=2.4,
+            capstyle="round",
+            clip_on=False,
+        )
+    )
