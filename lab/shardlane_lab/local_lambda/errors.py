@@ -4,9 +4,8 @@ LabError
 ├── TemplateError          a template says something that cannot be run here
 ├── UnknownFunction        no function of that name in the template
 ├── MappingError           a mapping parameter outside the service's range
-└── FilterError            a filter pattern that the service would refuse
-
-InvocationRefused          the service did not take the invocation (throttled, too large): the
+├── FilterError            a filter pattern that the service would refuse
+└── InvocationRefused      the service did not take the invocation (throttled, too large): the
                            function never saw it, and a mapping tries it again
 """
 
@@ -37,7 +36,7 @@ class FilterError(LabError):
     """Names the pattern and what is wrong with it."""
 
 
-class InvocationRefused(Exception):
+class InvocationRefused(LabError):
     """``code`` is the service's: ``TooManyRequestsException``,
     ``RequestEntityTooLargeException``."""
 
