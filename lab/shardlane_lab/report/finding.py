@@ -7,8 +7,8 @@ from itertools import combinations
 
 from shardlane_lab.percentile import Distribution
 from shardlane_lab.report.difference import Median, of_kind, overlap
-from shardlane_lab.report.figure import duration_text, plural
 from shardlane_lab.report.summary import Summary
+from shardlane_lab.report.wording import duration_text, plural
 from shardlane_lab.run_record import Kind
 
 UNCHANGED = 0.05

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shardlane_lab.report.figure import ratio_text
 from shardlane_lab.report.legend import MARKS
 from shardlane_lab.report.markup import Markup, join, tag
 from shardlane_lab.report.palette import Stroke
 from shardlane_lab.report.table import Cell, Group, Row, Table
+from shardlane_lab.report.wording import ratio_text
 
 FAR = 0.25
 """Ratios further than this from 1 are set in bold where they mean something."""

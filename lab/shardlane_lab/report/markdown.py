@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from shardlane_lab.report.figure import ratio_text
 from shardlane_lab.report.legend import MARKS, legend
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Group, Table
 from shardlane_lab.report.tables import results_table
+from shardlane_lab.report.wording import ratio_text
 
 
 def markdown_report(summaries: Sequence[Summary]) -> str:

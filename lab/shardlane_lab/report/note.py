@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shardlane_lab.report.consumer_summary import same_length
-from shardlane_lab.report.figure import count_text, ms_text, plural
 from shardlane_lab.report.minutes import THROTTLED
 from shardlane_lab.report.summary import Summary
+from shardlane_lab.report.wording import count_text, ms_text, plural
 
 FEW = 100
 """With fewer values than this, p99 is the maximum."""

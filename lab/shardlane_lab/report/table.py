@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from shardlane_lab.report.compared import EXTREMES, STATISTICS, Basis, Compared, Statistic
-from shardlane_lab.report.figure import ms_text
+from shardlane_lab.report.wording import ms_text
 
 
 @dataclass(frozen=True, slots=True)

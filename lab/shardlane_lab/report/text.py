@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from shardlane_lab.report.figure import ratio_text
 from shardlane_lab.report.finding import delivery, finding
 from shardlane_lab.report.legend import MARKS, legend
 from shardlane_lab.report.note import notes
@@ -13,6 +12,7 @@ from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Group, Row, Table
 from shardlane_lab.report.tables import all_tables
 from shardlane_lab.report.title import run_title, short_names
+from shardlane_lab.report.wording import ratio_text
 
 WIDTH = 100
 GAP = "  "

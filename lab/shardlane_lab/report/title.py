@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from shardlane_lab.report.figure import count_text, plural
+from shardlane_lab.report.wording import count_text, plural
 from shardlane_lab.run_record import RunRecord
 
 

@@ -15,8 +15,7 @@ def batch_plot(
 ) -> Markup:
     """Bars are the run's, rings the published shares; ``largest`` ends the axis."""
     with plot_style():
-        figure = blank(*size)
-        axes = figure.add_subplot()
+        figure, axes = blank(*size)
         axes.grid(True, axis="y")
         axes.bar(
             [each.size for each in batches.sizes],

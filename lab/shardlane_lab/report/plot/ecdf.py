@@ -34,8 +34,7 @@ def ecdf_plot(
 ) -> Markup:
     """``latencies_ms`` by label, ascending; published percentiles are rings on the same axes."""
     with plot_style():
-        figure = blank(*size)
-        axes = figure.add_subplot()
+        figure, axes = blank(*size)
         axes.grid(True)
         set_latency_axis(axes, "x", span)
         set_percentile_axis(axes)

@@ -25,8 +25,7 @@ def minute_plot(
     """``counts``: minute, count, and whether the minute is whole (others are drawn pale).
     ``top`` ends the axis, so that several runs compare."""
     with plot_style():
-        figure = blank(*size)
-        axes = figure.add_subplot()
+        figure, axes = blank(*size)
         axes.grid(True, axis="y")
         if published:
             low, high = published

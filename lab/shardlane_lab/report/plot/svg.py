@@ -14,12 +14,15 @@ from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from shardlane_lab.report.markup import Markup
 from shardlane_lab.report.palette import COLOURS, INK, MUTED, RULE
 
 FONT_SIZE = 11.0
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 14.0, 8.0, 36.0
 
 _SVG = "http://www.w3.org/2000/svg"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -63,11 +66,14 @@ def plot_style() -> Iterator[None]:
         yield
 
 
-def blank(width: float, height: float) -> Figure:
-    """A transparent figure; sizes are the SVG's own units, pixels at scale 1."""
-    figure = Figure(figsize=(width / 72, height / 72), layout="constrained")
+def blank(width: float, height: float) -> tuple[Figure, Axes]:
+    """A transparent figure with one pair of axes; sizes are the SVG's own units, pixels at scale
+    1. Margins are fixed, so that plots of one size line up whatever their labels are."""
+    figure = Figure(figsize=(width / 72, height / 72))
     figure.patch.set_visible(False)
-    return figure
+    inner = (width - _LEFT - _RIGHT, height - _TOP - _BOTTOM)
+    axes = figure.add_axes((_LEFT / width, _BOTTOM / height, inner[0] / width, inner[1] / height))
+    return figure, axes
 
 
 def svg_markup(figure: Figure, *, name: str, label: str) -> Markup:

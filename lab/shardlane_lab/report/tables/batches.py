@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shardlane_lab.report.batch import Batches, BatchSize
-from shardlane_lab.report.figure import NOTHING, count_text, percent_text, ratio_text
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Row, Table, cells
 from shardlane_lab.report.tables.grouping import groups
+from shardlane_lab.report.wording import NOTHING, count_text, percent_text, ratio_text
 
 LAMBDA_KINDS = frozenset({"lambda-standard", "lambda-efo"})
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shardlane_lab.report.clock import ClockCheck
-from shardlane_lab.report.figure import count_text, ms_text
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Row, Table, cells
 from shardlane_lab.report.tables.grouping import groups
+from shardlane_lab.report.wording import count_text, ms_text
 
 
 def clocks_table(summaries: Sequence[Summary]) -> Table:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardlane_lab.report.difference import MedianDifference, median_differences
-from shardlane_lab.report.figure import NOTHING, difference_text, ms_text, ratio_text
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Group, Row, Table, cells
 from shardlane_lab.report.title import short_names
+from shardlane_lab.report.wording import NOTHING, difference_text, ms_text, ratio_text
 
 
 def differences_table(summaries: Sequence[Summary]) -> Table:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from shardlane_lab.report.figure import NOTHING, count_text, ms_text
 from shardlane_lab.report.minutes import MinuteRange
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Row, Table, cells
 from shardlane_lab.report.tables.grouping import groups
+from shardlane_lab.report.wording import NOTHING, count_text, ms_text
 
 
 def ranges_table(summaries: Sequence[Summary]) -> Table:
@@ -20,8 +20,7 @@ def ranges_table(summaries: Sequence[Summary]) -> Table:
         columns=("figure", "lowest", "mean", "highest", "published", "ratio"),
         groups=groups(summaries, _range_rows),
         notes=(
-            "ratio: our mean over the middle of the published range. Reads are those of all "
-            "consumers that share the shards.",
+            "ratio: our mean over the middle of the published range.",
             *(["A run shorter than a minute: its counts are scaled up to one."] if scaled else []),
         ),
     )

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from shardlane_lab.report.compared import STATISTICS
 from shardlane_lab.report.consumer_summary import ConsumerSummary
-from shardlane_lab.report.figure import count_text
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Row, Table, compared_cell, statistic_cells
 from shardlane_lab.report.tables.grouping import groups
+from shardlane_lab.report.wording import count_text
 
 
 def results_table(summaries: Sequence[Summary]) -> Table:

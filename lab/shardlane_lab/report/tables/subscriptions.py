@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from shardlane_lab.report.figure import NOTHING, count_text
 from shardlane_lab.report.subscription import Subscription
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Row, Table, compared_cell
 from shardlane_lab.report.tables.grouping import groups
+from shardlane_lab.report.wording import NOTHING, count_text
 
 
 def subscriptions_table(summaries: Sequence[Summary]) -> Table:

@@ -2,64 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from shardlane_lab.report.consumer_summary import ConsumerSummary
-from shardlane_lab.report.delivery import deliveries
-from shardlane_lab.report.figure import count_text, duration_text, plural
 from shardlane_lab.report.html_table import named_key
 from shardlane_lab.report.markup import Markup, tag
 from shardlane_lab.report.minutes import SUCCESSFUL, THROTTLED, Minute, MinuteRange
-from shardlane_lab.report.palette import KINDS, MUTED, Colour, Stroke, strokes
+from shardlane_lab.report.palette import KINDS, MUTED, Colour
 from shardlane_lab.report.plot.batch_bars import batch_plot
 from shardlane_lab.report.plot.ecdf import ecdf_plot
 from shardlane_lab.report.plot.minute_bars import minute_plot
-from shardlane_lab.report.plot.over_time import MOST_DOTS, Dot, over_time_plot
-from shardlane_lab.report.plot.scale import FLOOR_MS, latency_span
-from shardlane_lab.report.summary import Summary, samples_by_label
+from shardlane_lab.report.plot.over_time import MOST_DOTS, over_time_plot
+from shardlane_lab.report.plot.scale import FLOOR_MS
+from shardlane_lab.report.plotted_run import PlottedRun, common_span
 from shardlane_lab.report.tables.batches import function_batches
-from shardlane_lab.run_record import Run
-from shardlane_lab.sample import Sample
+from shardlane_lab.report.wording import count_text, duration_text, plural
 
 PANEL = (290.0, 165.0)
 WIDE = (560.0, 390.0)
 SMALL = (350.0, 330.0)
 
 
-@dataclass(frozen=True)
-class PlottedRun:
-    """A run with what its plots need."""
-
-    number: int
-    title: str
-    run: Run
-    summary: Summary
-
-    @cached_property
-    def samples(self) -> Mapping[str, Sequence[Sample]]:
-        """First deliveries by label, in the order of receipt."""
-        by_label = samples_by_label(self.run.samples)
-        labels = [consumer.label for consumer in self.summary.consumers]
-        return {label: deliveries(by_label.get(label, ())).first for label in labels}
-
-    @cached_property
-    def latencies_ms(self) -> Mapping[str, Sequence[float]]:
-        """Ascending, by label."""
-        return {
-            label: sorted(sample.arrival_to_receive_ms for sample in samples)
-            for label, samples in self.samples.items()
-        }
-
-    @cached_property
-    def strokes(self) -> Mapping[str, Stroke]:
-        return strokes(self.summary.record.consumers)
-
-
 def ecdf_figures(runs: Sequence[PlottedRun]) -> Markup:
     """One distribution plot a run, all on the same axis."""
-    span = latency_span(_all_latencies(runs))
+    span = common_span(runs)
     figures = []
     for each in runs:
         drawn = [
@@ -82,12 +49,12 @@ def ecdf_figures(runs: Sequence[PlottedRun]) -> Markup:
 
 def over_time_figures(runs: Sequence[PlottedRun]) -> Markup:
     """One panel a consumer, all on the same axis."""
-    span = latency_span(_all_latencies(runs))
+    span = common_span(runs)
 
     def panels(each: PlottedRun) -> Iterable[Markup]:
         seconds = each.summary.record.seconds
         for place, consumer in enumerate(each.summary.consumers):
-            dots = _dots(each, consumer.label)
+            dots = each.dots(consumer.label)
             if dots:
                 plot = over_time_plot(
                     dots,
@@ -214,24 +181,6 @@ def _by_run(runs: Sequence[PlottedRun], panels: Callable[[PlottedRun], Iterable[
             title = tag("h3", each.title, class_="run-title")
             blocks.append(tag("div", title, tag("div", *drawn, class_="panels")))
     return tag("div", *blocks, class_="runs")
-
-
-def _all_latencies(runs: Sequence[PlottedRun]) -> Iterable[float]:
-    """With the published ones, which stand on the same axis."""
-    for each in runs:
-        for label, values in each.latencies_ms.items():
-            yield from values
-            if each.summary.published:
-                beside = each.summary.published.arrival_to_receive.get(label, {})
-                yield from (value for name, value in beside.items() if name != "max")
-
-
-def _dots(each: PlottedRun, label: str) -> list[Dot]:
-    start_ms = each.summary.record.started_ms
-    return [
-        ((sample.arrival_ms - start_ms) / 1000, sample.arrival_to_receive_ms)
-        for sample in each.samples[label]
-    ]
 
 
 def _percentiles(consumer: ConsumerSummary) -> str:
