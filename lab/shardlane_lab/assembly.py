@@ -29,8 +29,6 @@ def synthesize(app: Path, outdir: Path, context: Mapping[str, Any] | None = None
     environment = os.environ | {
         "CDK_OUTDIR": str(outdir.resolve()),
         "CDK_CONTEXT_JSON": json.dumps({**config.get("context", {}), **(context or {})}),
-        # Node 20 works; jsii's warning about its end of life would hide what matters.
-        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "1",
     }
     done = subprocess.run(
         _command(config["app"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shardlane_lab.sample import Sample, sample_from
@@ -12,8 +12,12 @@ from shardlane_lab.sample import Sample, sample_from
 class Collector:
     """The state of a run that is going on. Not thread-safe: one loop feeds it."""
 
-    def __init__(self, run: str, labels: Iterable[str]) -> None:
+    def __init__(
+        self, run: str, labels: Iterable[str], journal: Callable[[Sample], None] | None = None
+    ) -> None:
+        """``journal`` is told of every sample as it comes."""
         self._run = run
+        self._journal = journal
         self.samples: dict[str, list[Sample]] = {label: [] for label in labels}
         self._seen: dict[str, set[int]] = {label: set() for label in self.samples}
         self.sent: set[int] = set()
@@ -57,6 +61,8 @@ class Collector:
             return
         self.samples[sample.label].append(sample)
         self._seen[sample.label].add(sample.seq)
+        if self._journal is not None:
+            self._journal(sample)
 
     @property
     def received(self) -> int:

@@ -9,7 +9,7 @@ import asyncio
 import platform
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from importlib.metadata import version
@@ -25,6 +25,7 @@ from shardlane_lab.metric import Datum, per_minute
 from shardlane_lab.processes.parent import Process, local_environment
 from shardlane_lab.progress import Progress
 from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
+from shardlane_lab.sample import Sample
 from shardlane_lab.wiring import LambdaConsumer, ProcessConsumer, wire
 
 READY_WITHIN_S = 30.0
@@ -37,7 +38,14 @@ TICK_S = 0.1
 class LocalRun:
     """``run`` once; ``result`` any time after, also when ``run`` was stopped or failed."""
 
-    def __init__(self, experiment: Experiment, template: Template, progress: Progress) -> None:
+    def __init__(
+        self,
+        experiment: Experiment,
+        template: Template,
+        progress: Progress,
+        journal: Callable[[Sample], None] | None = None,
+    ) -> None:
+        """``journal`` is told of every sample as it comes."""
         self._experiment = experiment
         self._template = template
         self._wiring = wire(experiment, template)
@@ -45,7 +53,7 @@ class LocalRun:
         self._data: list[Datum] = []
         self._labels = {each.mapping.function: each.label for each in self._wiring.lambdas}
         self._collector = Collector(
-            uuid.uuid4().hex[:12], [label for label, _ in experiment.labels()]
+            uuid.uuid4().hex[:12], [label for label, _ in experiment.labels()], journal
         )
         self._complete = False
 

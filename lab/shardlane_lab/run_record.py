@@ -15,6 +15,10 @@ from typing import Any, Literal
 from shardlane_lab.metric import MinuteStatistic, read_statistics, write_statistics
 from shardlane_lab.sample import Sample, read_samples, write_samples
 
+RECORD = "run.json"
+SAMPLES = "samples.jsonl"
+METRICS = "metrics.jsonl"
+
 Target = Literal["local", "aws", "simulated"]
 Kind = Literal["lambda-standard", "lambda-efo", "boto3-efo", "boto3-get-records"]
 
@@ -72,16 +76,14 @@ class Run:
 
 def write_run(folder: Path, run: Run) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "run.json").write_text(
-        json.dumps(asdict(run.record), indent=2) + "\n", encoding="utf-8"
-    )
-    write_samples(folder / "samples.jsonl", run.samples)
-    write_statistics(folder / "metrics.jsonl", run.statistics)
+    (folder / RECORD).write_text(json.dumps(asdict(run.record), indent=2) + "\n", encoding="utf-8")
+    write_samples(folder / SAMPLES, run.samples)
+    write_statistics(folder / METRICS, run.statistics)
 
 
 def read_run(folder: Path) -> Run:
     """Raises ``FileNotFoundError`` if ``folder`` holds no run, ``ValueError`` if it is damaged."""
-    path = folder / "run.json"
+    path = folder / RECORD
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no run: {path.name} is missing")
     values = json.loads(path.read_text(encoding="utf-8"))
@@ -92,6 +94,6 @@ def read_run(folder: Path) -> Run:
         raise ValueError(f"{path} is not a run record: {error}") from error
     return Run(
         record,
-        list(read_samples(folder / "samples.jsonl")),
-        read_statistics(folder / "metrics.jsonl"),
+        list(read_samples(folder / SAMPLES)),
+        read_statistics(folder / METRICS),
     )

@@ -13,7 +13,8 @@ from shardlane_lab.local_lambda.template import Template
 from shardlane_lab.local_run import LocalRun
 from shardlane_lab.progress import Progress
 from shardlane_lab.report.write import render_text, write_report
-from shardlane_lab.run_record import write_run
+from shardlane_lab.run_record import SAMPLES, write_run
+from shardlane_lab.sample import Sample
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,16 +48,23 @@ def execute(given: argparse.Namespace) -> int:
 def run_into(
     folder: Path, chosen: Experiment, deployed: Template, seconds: float | None = None
 ) -> int:
-    """Runs the experiment and writes the run to ``folder``, also when it is stopped by Ctrl-C,
-    which then goes on as ``KeyboardInterrupt``. 0 if the run is complete, else 1."""
+    """Runs the experiment and writes the run to ``folder``. 0 if the run is complete, else 1.
+
+    What was measured is kept whatever happens: after a Ctrl-C (which goes on as
+    ``KeyboardInterrupt``) all of it, after a kill the samples up to then.
+    """
     if seconds is not None:
         chosen = chosen.model_copy(update={"seconds": seconds})
     with Progress(chosen.name) as progress:
-        local = LocalRun(chosen, deployed, progress)
+        local = LocalRun(chosen, deployed, progress, lambda sample: journal.write(line_of(sample)))
+        write_run(folder, local.result())
         try:
-            asyncio.run(local.run())
+            with (folder / SAMPLES).open("w", encoding="utf-8", buffering=1) as journal:
+                asyncio.run(local.run())
         finally:
-            # What was measured before a Ctrl-C or a fault is worth keeping.
-            result = local.result()
-            write_run(folder, result)
-    return 0 if result.record.complete else 1
+            write_run(folder, local.result())
+    return 0 if local.result().record.complete else 1
+
+
+def line_of(sample: Sample) -> str:
+    return sample.to_json() + "\n"
