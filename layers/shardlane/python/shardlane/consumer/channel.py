@@ -47,7 +47,7 @@ class Channel:
 
     def offer(self, reading: Reading, records: Sequence[RawRecord]) -> None:
         """A reader has read these, in stream order."""
-        if reading.closed or not records:
+        if reading.halted or not records:
             return
         if not reading.has_data:
             self._ring.append(reading)
@@ -90,46 +90,60 @@ class Channel:
 
     def take(self, now_s: float) -> Delivery | None:
         """The delivery to start now, or None while nothing may start."""
-        lanes = self._lanes
+        lanes, half = self._lanes, self._bounds.channel_records // 2
         lanes.wake(now_s)
+        if self._ring and lanes.waiting <= half:
+            self._admit()
         while True:
-            if self._ring and lanes.waiting * 2 <= self._bounds.channel_records:
-                self._admit()
             delivery = lanes.take()
             if delivery is None:
-                return None
-            if now_s < delivery.reading.deadline_s:
+                if not self._ring or not self._admit():
+                    return None
+            elif now_s < delivery.reading.deadline_s:
                 return delivery
-            self._expire(delivery)
+            else:
+                self._expire(delivery)
 
     def settle(self, delivery: Delivery) -> None:
         """The delivery that was taken is done with: handled, dropped or parked."""
         self._lanes.finish(delivery)
         reading = delivery.reading
         reading.held_bytes -= delivery.size_bytes
-        if reading.closed:
+        moved = not reading.closed and reading.watermark.settle(delivery.index)
+        if reading.halted:
             reading.notify()
-        elif reading.watermark.settle(delivery.index):
-            if reading.has_data:
-                if not reading.waiting:
-                    self._admit()  # it may have reached its bound before
-            elif reading.ended and not reading.watermark.outstanding:
-                reading.notify()
-            if reading.thirsty:
-                self._quench(reading)
+        elif moved:
+            self._after_move(reading)
 
     def set_aside(self, delivery: Delivery, due_s: float) -> None:
         """The delivery that was taken is to start again at ``due_s``, and its key waits."""
-        if delivery.reading.closed:
+        if delivery.reading.halted:
             self.release(delivery)
         else:
             self._lanes.set_aside(delivery, due_s)
 
     def release(self, delivery: Delivery) -> None:
-        """The delivery that was taken ends without being settled: its reading is closed."""
+        """The delivery that was taken ends without being settled.
+
+        The mark will not pass it, so whatever arrived later will be read again: of a halted
+        reading none of it needs to start.
+        """
         self._lanes.finish(delivery)
         delivery.reading.held_bytes -= delivery.size_bytes
+        if delivery.reading.halted:
+            self._lanes.forget(delivery.reading, delivery.index)
         delivery.reading.notify()
+
+    def halt(self, reading: Reading) -> None:
+        """No more is read, and nothing starts but what arrived before something that has started:
+        without that the next reader would deliver what has started a second time."""
+        if reading.halted:
+            return
+        beyond = self._worth_finishing(reading)
+        self._drop_pending(reading)
+        self._lanes.forget(reading, beyond)
+        reading.notify()
+        self._admit()
 
     def close(self, reading: Reading, *, lost: bool = False) -> None:
         """Nothing of the reading starts any more, and what runs moves no checkpoint."""
@@ -137,6 +151,36 @@ class Channel:
         if reading.closed:
             return
         reading.closed = True
+        if not reading.halted:
+            self._drop_pending(reading)
+        self._lanes.forget(reading)
+        reading.notify()
+        self._admit()
+
+    # --- inside -----------------------------------------------------------------------------
+
+    def _after_move(self, reading: Reading) -> None:
+        if reading.has_data:
+            if not reading.waiting:
+                self._admit()  # it may have reached its bound before
+        elif reading.ended and not reading.watermark.outstanding:
+            reading.notify()
+        if reading.thirsty:
+            self._quench(reading)
+
+    def _worth_finishing(self, reading: Reading) -> int:
+        """The last arrival that a drain should settle: the last one that has started, unless
+        something before it holds the mark back anyway."""
+        recalled = [each.index for each in reading.recalled]
+        last = reading.watermark.latest_of(self._lanes.unstarted(reading) | set(recalled))
+        holding_back = [*recalled[:1]]
+        first_aside = self._lanes.first_aside(reading)
+        if first_aside is not None:
+            holding_back.append(first_aside)
+        return min([last, *(index - 1 for index in holding_back)])
+
+    def _drop_pending(self, reading: Reading) -> None:
+        reading.halted = True
         if reading.has_data:
             self._ring.remove(reading)
         self.pending_bytes -= reading.pending_bytes
@@ -145,11 +189,6 @@ class Channel:
         reading.inner.clear()
         reading.recalled.clear()
         self._thirsty.pop(reading, None)
-        self._lanes.forget(reading)
-        reading.notify()
-        self._admit()
-
-    # --- inside -----------------------------------------------------------------------------
 
     def _expire(self, delivery: Delivery) -> None:
         reading = delivery.reading
@@ -179,17 +218,18 @@ class Channel:
                 back = self._lanes.recall(reading, reading.waiting - share)
                 reading.recalled.extendleft(reversed(back))
 
-    def _admit(self) -> None:
-        """Fills the channel, by turns, with what was read."""
+    def _admit(self) -> int:
+        """Fills the channel, by turns, with what was read; returns how many deliveries entered."""
         ring, places = self._ring, self._bounds.channel_records
         over_budget = self.pending_bytes >= self._bounds.read_ahead_bytes
-        passed_over = 0
+        passed_over = entered = 0
         while passed_over < len(ring) and not self._is_filled:
             reading = ring[0]
             share = max(1, places // len(ring))
             count = min(places - self._lanes.waiting, share - reading.waiting)
             admitted = self._admit_from(reading, count)
             passed_over = 0 if admitted else passed_over + 1
+            entered += admitted
             if reading.has_data:
                 ring.rotate(-1)
             else:
@@ -198,6 +238,7 @@ class Channel:
         if over_budget and self.pending_bytes < self._bounds.read_ahead_bytes:
             for reading in list(self._thirsty):
                 self._quench(reading)
+        return entered
 
     def _after_turn(self, reading: Reading) -> None:
         if reading.thirsty:

@@ -8,7 +8,7 @@ records keep coming, and a key belongs to one lane.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from zlib import crc32
 
@@ -152,15 +152,31 @@ class Lanes:
             self._left(each)
         return recalled
 
-    def forget(self, reading: Reading) -> None:
-        """Everything of a reading that does not run is gone."""
+    def forget(self, reading: Reading, beyond: int = -1) -> None:
+        """What arrived after ``beyond`` of a reading is gone, but for what runs."""
+
+        def stays(each: Delivery) -> bool:
+            return each.reading is not reading or each.index <= beyond
+
         for lane in self._lanes:
             for each in lane.queue:
-                if each.reading is reading:
+                if not stays(each):
                     self._left(each)
-            lane.queue = deque(each for each in lane.queue if each.reading is not reading)
+            lane.queue = deque(filter(stays, lane.queue))
         for name, aside in list(self._aside.items()):
-            self._forget_aside(name, aside, reading)
+            self._thin_out(name, aside, stays)
+
+    def first_aside(self, reading: Reading) -> int | None:
+        """The earliest arrival of a reading that waits for its next attempt."""
+        heads = (each.head for each in self._aside.values() if not each.out)
+        return min((head.index for head in heads if head.reading is reading), default=None)
+
+    def unstarted(self, reading: Reading) -> set[int]:
+        """The arrivals of a reading that wait in a lane or behind a key that is set aside."""
+        found = {each.index for each in self.queued() if each.reading is reading}
+        for aside in self._aside.values():
+            found.update(each.index for each in aside.following if each.reading is reading)
+        return found
 
     def queued(self) -> Iterator[Delivery]:
         """What waits for its first start."""
@@ -213,10 +229,12 @@ class Lanes:
         else:
             del self._aside[name]
 
-    def _forget_aside(self, name: str | Delivery, aside: _Aside, reading: Reading) -> None:
-        aside.following = deque(each for each in aside.following if each.reading is not reading)
+    def _thin_out(
+        self, name: str | Delivery, aside: _Aside, stays: Callable[[Delivery], bool]
+    ) -> None:
+        aside.following = deque(filter(stays, aside.following))
         head, lane = aside.head, aside.head.lane
-        if head.reading is not reading:
+        if stays(head):
             return
         if aside.out and head not in lane.returning:
             return  # it runs: ``finish`` lets the next one out

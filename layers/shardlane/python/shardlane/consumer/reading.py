@@ -44,6 +44,7 @@ class Reading:
         "ended",
         "fence",
         "generation",
+        "halted",
         "held_bytes",
         "inner",
         "lost",
@@ -80,6 +81,8 @@ class Reading:
         self.closed = False
         self.lost = False
         """Closed because the lease is another's, or may be."""
+        self.halted = False
+        """Nothing more is read: only what has to be finished still starts."""
         self.ended = False
         """The shard has no more records than what was offered."""
         self.thirsty = False
@@ -99,12 +102,17 @@ class Reading:
         self.watermark: Watermark[Place] = Watermark()
         self.notify: Callable[[], None] = _nobody
         """Called when a thirsty reader may ask for more, when a shard that has ended is drained,
-        and when a delivery of a closed reading stops running."""
+        and when a delivery of a halted or closed reading stops running."""
 
     @property
     def has_data(self) -> bool:
         """Whether there is something that could enter the channel."""
         return bool(self.pending or self.inner or self.recalled)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of it runs or waits to be started."""
+        return not (self.running or self.waiting)
 
     @property
     def drained(self) -> bool:

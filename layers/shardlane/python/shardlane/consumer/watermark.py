@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Generic, TypeVar
 
 P = TypeVar("P")
@@ -54,6 +55,13 @@ class Watermark(Generic[P]):
     def outstanding(self) -> int:
         """Records that arrived and that the mark has not passed, settled ones among them."""
         return len(self._positions) - self._head
+
+    def latest_of(self, unstarted: Collection[int]) -> int:
+        """The last arrival index that is not among ``unstarted``; −1 if there is none."""
+        last = self._base + len(self._positions) - 1
+        while last in unstarted:
+            last -= 1
+        return last
 
     @property
     def oldest(self) -> P | None:
