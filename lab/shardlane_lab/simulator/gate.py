@@ -90,7 +90,7 @@ class ReadGate:
     """Both limits of one shard. A call is refused while the bytes of earlier answers are not
     paid for: an answer of 10 MiB holds up the next five seconds (GetRecords, API Reference)."""
 
-    __slots__ = ("_bytes", "_calls", "take")
+    __slots__ = ("_bytes", "_calls", "counts_bytes", "take")
 
     def __init__(self, limits: Limits, most_bytes: float) -> None:
         """``most_bytes``: what all readers together can ever read. If that is within a second's
@@ -98,6 +98,7 @@ class ReadGate:
         self._calls = call_gate(limits)
         rate = limits.read_bytes_per_s
         self._bytes = None if rate is None or most_bytes <= rate else Bucket(rate, rate)
+        self.counts_bytes = self._bytes is not None
         self.take: Callable[[float], bool] = (
             self._calls.take if self._bytes is None else self._take_both
         )

@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.simulator.arrivals import Arrivals, Load, Times, arrivals, arrivals_at
 from shardlane_lab.simulator.gate import ReadGate
 from shardlane_lab.simulator.kernel import Kernel
@@ -74,8 +75,7 @@ def _read_shared(
     mappings = sum(reader.kind == "lambda-standard" for reader in sharing)
     gate = ReadGate(parameters.limits, len(came) * load.record_bytes * len(sharing))
     visible_ms = came.visible_ms.tolist()
-    limits = parameters.limits
-    limit = max(1, min(limits.records_per_read, limits.bytes_per_read // load.record_bytes))
+    limit = _records_per_answer(load, len(came), parameters.limits, gate)
     actors: list[Poller | StandardPoll] = []
     for number, reader in enumerate(sharing, start=1):
         random = Random(f"{seed}:{number}")
@@ -91,6 +91,12 @@ def _read_shared(
     starts_ms = [start.random() * 1000.0 - parameters.reading_before_ms for _ in actors]
     _run_until_read(Kernel(actors, starts_ms), actors, load.until_ms)
     return {reader.label: actor for reader, actor in zip(sharing, actors, strict=True)}
+
+
+def _records_per_answer(load: Load, records: int, limits: Limits, gate: ReadGate) -> int | None:
+    """None if no limit can cut an answer short or hold up a call because of its bytes."""
+    most = max(1, min(limits.records_per_read, limits.bytes_per_read // load.record_bytes))
+    return most if gate.counts_bytes or records > most else None
 
 
 def _run_until_read(

@@ -68,7 +68,7 @@ class Course:
                 self._came, self._parameters.delays, sdk_client=sdk_client, rng=self._rng
             )
         else:
-            ready_ms = polls.log.received_ms()
+            ready_ms = polls.log.receipts_ms()
         of = self._of_mapping if reader.is_mapping else self._of_loop
         return _with_calls(of(reader, ready_ms), polls)
 

@@ -8,11 +8,10 @@ comes.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shardlane_lab.simulator.arrivals import Times
 from shardlane_lab.simulator.gate import ReadGate
@@ -21,65 +20,76 @@ from shardlane_lab.simulator.retry import RetryingClient
 
 
 class Log:
-    """What one reader has read of the shard, and each call it made."""
+    """What one reader has read of the shard, and each call it made.
 
-    __slots__ = ("_ends", "_limit", "_received_ms", "_visible_ms", "answered_ms", "refused_ms")
+    Where no answer can be cut short by a limit, each one has everything that is visible, and the
+    counts are found afterwards, all at once. Otherwise they are kept call by call.
+    """
 
-    def __init__(self, visible_ms: list[float], limit: int) -> None:
-        """``limit``: records that one answer holds at most."""
+    __slots__ = ("_ends", "_limit", "_visible_ms", "answered_ms", "received_ms", "refused_ms")
+
+    def __init__(self, visible_ms: Sequence[float], limit: int | None) -> None:
+        """``limit``: records that one answer holds at most; None: no answer is cut short."""
         self._visible_ms = visible_ms
         self._limit = limit
         self._ends = [0]
-        self._received_ms: list[float] = []
         self.answered_ms: list[float] = []
+        self.received_ms: list[float] = []
+        """Of each answer."""
         self.refused_ms: list[float] = []
 
     @property
-    def position(self) -> int:
-        """How many records have been read."""
-        return self._ends[-1]
+    def counting(self) -> bool:
+        """Whether ``count`` has to be called for each answer."""
+        return self._limit is not None
 
     @property
     def complete(self) -> bool:
+        """Whether every record has been read."""
+        if not self._visible_ms:
+            return True
+        if self._limit is None:
+            return bool(self.answered_ms) and self.answered_ms[-1] >= self._visible_ms[-1]
         return self._ends[-1] == len(self._visible_ms)
 
-    def read(self, now_ms: float, received_ms: float) -> int:
-        """One answer, given at ``now_ms`` and received later; returns its count of records."""
-        self.answered_ms.append(now_ms)
-        start = self._ends[-1]
-        end = bisect_right(self._visible_ms, now_ms, start)
-        if end == start:
+    def count(self, now_ms: float) -> int:
+        """How many records the answer at ``now_ms`` has; 0 if nobody needs to know."""
+        if self._limit is None:
             return 0
-        if end > start + self._limit:
-            end = start + self._limit
+        start = self._ends[-1]
+        end = min(bisect_right(self._visible_ms, now_ms, start), start + self._limit)
         self._ends.append(end)
-        self._received_ms.append(received_ms)
         return end - start
 
     def behind(self, now_ms: float) -> bool:
-        """Whether a record is visible that has not been read."""
+        """Whether a record is visible that the last answer left out."""
+        if self._limit is None:
+            return False
         position = self._ends[-1]
         return position < len(self._visible_ms) and self._visible_ms[position] <= now_ms
 
-    def counts(self) -> NDArray[np.int64]:
-        """Records of each answer that had any."""
-        ends = np.array(self._ends, dtype=np.int64)
-        return ends[1:] - ends[:-1]
-
-    def received_ms(self) -> Times:
+    def receipts_ms(self) -> Times:
         """For every record that was read, when it was received."""
-        return np.repeat(np.array(self._received_ms), self.counts())
+        if self._limit is None:
+            ends = np.searchsorted(self._visible_ms, np.array(self.answered_ms), side="right")
+            counts = np.diff(ends, prepend=0)
+        else:
+            counts = np.diff(np.array(self._ends))
+        return np.repeat(np.array(self.received_ms), counts)
 
 
 class Poller:
     """A loop on boto3: GetRecords with standard retries, then a pause."""
 
     __slots__ = (
+        "_answered",
         "_bytes",
         "_client",
+        "_counting",
         "_gate",
         "_low_ms",
         "_pause_ms",
+        "_received",
         "_spread_ms",
         "_take",
         "_uniform",
@@ -100,6 +110,9 @@ class Poller:
         self.surfaced_ms: list[float] = []
         self._gate = gate
         self._take = gate.take
+        self._answered = log.answered_ms.append
+        self._received = log.received_ms.append
+        self._counting = log.counting
         self._bytes = record_bytes
         self._pause_ms = interval_ms
         self._uniform = uniform
@@ -117,9 +130,10 @@ class Poller:
         half_ms = self._low_ms + self._spread_ms * self._uniform()
         back_ms = now_ms + half_ms
         if self._take(now_ms):
-            count = self.log.read(now_ms, back_ms)
-            if count:
-                self._gate.answered(now_ms, count * self._bytes)
+            self._answered(now_ms)
+            self._received(back_ms)
+            if self._counting:
+                self._gate.answered(now_ms, self.log.count(now_ms) * self._bytes)
             self._client.succeeded()
             return back_ms + self._pause_ms + half_ms
         self.log.refused_ms.append(now_ms)
@@ -173,7 +187,7 @@ class StandardPoll:
         elif not self._gate.take(now_ms):
             self.log.refused_ms.append(now_ms)
             return now_ms + 1.0 + self._random.random() * self._rejected_ms
-        count = self.log.read(now_ms, now_ms + self._delay_ms)
-        if count:
-            self._gate.answered(now_ms, count * self._bytes)
+        self.log.answered_ms.append(now_ms)
+        self.log.received_ms.append(now_ms + self._delay_ms)
+        self._gate.answered(now_ms, self.log.count(now_ms) * self._bytes)
         return now_ms + self._polling.next_s(self.log.behind(now_ms), self._random) * 1000.0
