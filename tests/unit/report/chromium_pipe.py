@@ -13,6 +13,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,16 @@ _FLAGS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
+
+_LAUNCH = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 10) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Gives the two pipes the numbers that the browser expects; above 9 first, so that neither
+overwrites the other."""
 
 Scheme = Literal["light", "dark"]
 
@@ -142,18 +153,9 @@ def chromium_page(binary: str, profile: Path) -> Iterator[Page]:
     """A browser of its own with an empty profile; ended, with its children, on exit."""
     browser_reads, to_browser = os.pipe()
     from_browser, browser_writes = os.pipe()
+    arguments = [binary, *_FLAGS, f"--user-data-dir={profile}"]
     process = subprocess.Popen(
-        # The shell gives the pipes the two numbers that the browser expects, in an order in
-        # which neither overwrites the other.
-        [
-            "/bin/sh",
-            "-c",
-            f'exec 8<&{browser_reads} 9>&{browser_writes} 3<&8 4>&9; exec "$@"',
-            "sh",
-            binary,
-            *_FLAGS,
-            f"--user-data-dir={profile}",
-        ],
+        [sys.executable, "-c", _LAUNCH, str(browser_reads), str(browser_writes), *arguments],
         pass_fds=(browser_reads, browser_writes),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from shardlane_lab.report.batch import Batches
 from shardlane_lab.report.markup import Markup
@@ -37,7 +37,7 @@ def batch_plot(
         axes.set_xlim(0.3, max(largest, 6) + 0.7)
         axes.set_ylim(0, 105)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=9))
-        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        axes.yaxis.set_major_locator(FixedLocator([0, 25, 50, 75, 100]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda percent, _: f"{percent:g} %"))
         axes.set_xlabel("records in the batch")
         return svg_markup(figure, name=name, label=_label(batches))

@@ -22,7 +22,8 @@ def latency_span(latencies_ms: Iterable[float]) -> Span:
     values = [max(FLOOR_MS, value) for value in latencies_ms]
     if not values:
         return (1.0, 1000.0)
-    return _step_below(min(values)), _step_above(max(values))
+    low = _step_below(min(values))
+    return low, max(_step_above(max(values)), 2 * low)
 
 
 def set_latency_axis(axes: Axes, which: Literal["x", "y"], span: Span) -> None:
