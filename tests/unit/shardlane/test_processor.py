@@ -278,7 +278,7 @@ def test_failures_are_logged_once_with_the_first_few_and_without_content(
 ) -> None:
     processor = KeyedBatchProcessor(on_failure=FailurePolicy.drop())
     with caplog.at_level(logging.INFO):
-        run(processor, event_of("abcdefghij"), Script(*range(10)))
+        run(processor, event_of("aaaaabbbbb"), Script(*range(10)))
     (line,) = caplog.records
     assert line.levelname == "WARNING"
     assert line.message.startswith("10 of 10 records failed; the first: ")

@@ -18,6 +18,8 @@ class Deadline(NamedTuple):
     """From here on nothing more starts."""
     leave_s: float
     """From here on nothing that runs is waited for."""
+    answer_s: float
+    """By now the invocation answers: what overran may be parked until then."""
 
     @property
     def budget_s(self) -> float:
@@ -32,11 +34,10 @@ def deadline_of(context: Any, margin_ms: float | None, now_s: float) -> Deadline
     invocation must have a chance. Handlers that run get half of the margin to end.
     """
     if context is None:
-        return Deadline(now_s, math.inf, math.inf)
+        return Deadline(now_s, math.inf, math.inf, math.inf)
     left_ms = float(context.get_remaining_time_in_millis())
     if margin_ms is None:
         margin_ms = min(MOST_MARGIN_MS, max(LEAST_MARGIN_MS, left_ms / 10))
     margin_ms = min(margin_ms, left_ms / 2)
-    return Deadline(
-        now_s, now_s + (left_ms - margin_ms) / 1000, now_s + (left_ms - margin_ms / 2) / 1000
-    )
+    end_s, margin_s = now_s + left_ms / 1000, margin_ms / 1000
+    return Deadline(now_s, end_s - margin_s, end_s - margin_s / 2, end_s - margin_s / 4)

@@ -16,11 +16,19 @@ class FailureLogger(Protocol):
 
 
 def log_outcome(logger: FailureLogger, outcome: BatchOutcome, *, log_keys: bool) -> None:
-    """A warning if records failed, an information if the time ran out, else nothing.
+    """A warning if records failed or none could be started, an information if the time ran out,
+    else nothing.
 
     Never a payload, and keys only if ``log_keys``. The first few failures stand for all.
     """
-    if outcome.failed:
+    if outcome.blocked is not None:
+        logger.warning(
+            "none of %d records was started: %s",
+            outcome.received,
+            outcome.blocked,
+            extra={"shardlane": _counts(outcome)},
+        )
+    elif outcome.failed:
         first = [_described(failure, log_keys) for failure in outcome.first_failures]
         logger.warning(
             "%d of %d records failed; the first: %s",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from shardlane.breaker import Breaker, most_failing_keys
 from shardlane.lambda_batch import LambdaBatch
+from shardlane.outcome import Drop
 from shardlane.policy import Action, Policies, Verdict
 from shardlane.record import Record
 from shardlane.schedule import Schedule
@@ -39,6 +41,8 @@ class BatchOutcome:
     """Records that failed for good in this invocation, whatever the policy made of them."""
     retries: int
     first_failures: tuple[Failure, ...]
+    blocked: str | None
+    """Why nothing was started at all, if so."""
     first_unsettled: str | None
     """The lowest unsettled outer sequence number: the one identifier that is reported."""
 
@@ -47,41 +51,105 @@ class BatchOutcome:
 class _Counts:
     dropped: int = 0
     parked: int = 0
-    failed: int = 0
     retries: int = 0
-    first_failures: list[Failure] = field(default_factory=list)
+    blocked: str | None = None
+    failed: set[int] = field(default_factory=set)
+    first_failures: dict[int, Failure] = field(default_factory=dict)
+    """By position: what failed for good, and then could not be parked, is one failure."""
 
 
 class KeyedBatch:
-    """Wires records, schedule and policies; a driver takes positions and reports back."""
+    """Wires records, schedule and policies; ``steps`` and a driver take positions and report back
+    what came of them."""
 
-    __slots__ = ("_attempts", "_counts", "_draw", "_policies", "records", "schedule")
+    __slots__ = (
+        "_attempts",
+        "_breaker",
+        "_counts",
+        "_draw",
+        "_policies",
+        "quarantined",
+        "records",
+        "schedule",
+    )
 
     def __init__(self, records: LambdaBatch, policies: Policies, draw: Callable[[], float]) -> None:
         """``draw`` gives random numbers in [0, 1), for the waits between attempts."""
         self.records = records
         self.schedule = Schedule(records.keys)
+        self.quarantined: set[str] = set()
+        """Keys whose records are parked behind one another instead of handled."""
         self._policies = policies
         self._draw = draw
         self._attempts: dict[int, int] = {}
         """Failed attempts by position."""
+        self._breaker: Breaker | None = None
         self._counts = _Counts()
 
+    def start_nothing(self, reason: str) -> None:
+        """Leaves the whole batch for the next invocation."""
+        self._counts.blocked = reason
+        self.schedule.stop()
+
+    def attempts(self, position: int) -> int:
+        """How many attempts on a record have failed in this invocation."""
+        return self._attempts.get(position, 0)
+
     def failed(self, position: int, error: Exception, now_s: float) -> Verdict:
-        """Decides about a failed attempt, and carries the decision out in the schedule."""
-        attempts = self._attempts[position] = self._attempts.get(position, 0) + 1
+        """Decides about a failed attempt and carries the decision out in the schedule; after a
+        ``PARK`` the position is still taken, until ``parked`` or ``give_back``."""
+        attempts = self._attempts[position] = self.attempts(position) + 1
         verdict = self._policies.judge(error, attempts, self._draw())
         if verdict.action is Action.RETRY:
             self._counts.retries += 1
             self.schedule.retry_at(position, now_s + verdict.wait_ms / 1000)
             return verdict
-        self._note(position, verdict, attempts)
+        return self._conclude(position, verdict, asked_for=isinstance(error, Drop))
+
+    def overran(self, position: int, ran_s: float) -> Verdict:
+        """Decides about a handler that is still running when the invocation has to answer."""
+        self._attempts[position] = self.attempts(position) + 1
+        error = TimeoutError(f"time-out: the handler was still running after {ran_s:.1f} s")
+        return self._conclude(position, self._policies.final(error), asked_for=False)
+
+    def parked(self, position: int) -> None:
+        """The record that was taken is in the lot."""
+        self._counts.parked += 1
+        self.schedule.settle(position)
+
+    def parked_behind(self, positions: Sequence[int]) -> None:
+        """Records that were not taken are in the lot, behind one of their key that was."""
+        self._counts.parked += len(positions)
+        self.schedule.settle_behind(positions)
+
+    def give_back(self, position: int, reason: str) -> None:
+        """The record that was taken stays unfinished, whatever the policy says."""
+        self._note(position, Verdict(Action.STOP, reason))
+        self.schedule.fail(position)
+
+    def _conclude(self, position: int, verdict: Verdict, *, asked_for: bool) -> Verdict:
+        settles = verdict.action in (Action.PARK, Action.DROP) and not asked_for
+        if settles and not self._admits(position, verdict.action):
+            verdict = Verdict(Action.STOP, f"many keys fail, so it stays: {verdict.reason}")
+        self._note(position, verdict)
         if verdict.action is Action.DROP:
             self._counts.dropped += 1
             self.schedule.settle(position)
-        else:
+        elif verdict.action is Action.STOP:
             self.schedule.fail(position)
         return verdict
+
+    def _admits(self, position: int, action: Action) -> bool:
+        """Whether one more key may be given up on: an outage is not poison."""
+        if self._breaker is None:
+            most = self._policies.max_new_keys
+            keys = len(set(self.records.keys))
+            self._breaker = Breaker(most if most is not None else most_failing_keys(keys))
+        if not self._breaker.admits(self.records.keys[position]):
+            return False
+        lot = self._policies.lot
+        full = lot is not None and len(self.quarantined) >= lot.max_quarantined
+        return not (full and action is Action.PARK)
 
     def outcome(self) -> BatchOutcome:
         """The state of things now; a driver that has left asks for it once."""
@@ -93,9 +161,10 @@ class KeyedBatch:
             dropped=counts.dropped,
             parked=counts.parked,
             unsettled=len(unsettled),
-            failed=counts.failed,
+            failed=len(counts.failed),
             retries=counts.retries,
-            first_failures=tuple(counts.first_failures),
+            blocked=counts.blocked,
+            first_failures=tuple(counts.first_failures.values()),
             first_unsettled=self._lowest(unsettled),
         )
 
@@ -104,9 +173,11 @@ class KeyedBatch:
         numbers = (self.records.sequence_numbers[position] for position in positions)
         return min(numbers, key=int, default=None)
 
-    def _note(self, position: int, verdict: Verdict, attempts: int) -> None:
-        self._counts.failed += 1
-        if len(self._counts.first_failures) < MOST_FAILURES_SHOWN:
-            self._counts.first_failures.append(
-                Failure(self.records.record(position), verdict.action, verdict.reason, attempts)
+    def _note(self, position: int, verdict: Verdict) -> None:
+        failed = self._counts.failed
+        failed.add(position)
+        if len(failed) <= MOST_FAILURES_SHOWN:
+            record, attempts = self.records.record(position), self.attempts(position)
+            self._counts.first_failures[position] = Failure(
+                record, verdict.action, verdict.reason, attempts
             )

@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -26,6 +27,10 @@ RawRecord = Mapping[str, Any]
 records from Amazon Kinesis Data Streams")."""
 
 
+OURS: Final = "shardlane"
+"""The field of an entry that holds what we add to a redriven record; the service's have none."""
+
+
 class Record:
     """A frozen view of one record.
 
@@ -41,6 +46,7 @@ class Record:
         "partition_key",
         "sequence_number",
         "shard_id",
+        "source_arn",
         "stream",
         "sub_sequence_number",
         "value",
@@ -58,6 +64,8 @@ class Record:
     data: bytes
     arrival_ms: int
     """The service's ``ApproximateArrivalTimestamp`` in epoch milliseconds; may go backwards."""
+    source_arn: str
+    """The ARN that the mapping reads, a stream's or a registered consumer's; "" if unknown."""
     value: Any
     """The data as the processor's ``model=``; None without a model."""
 
@@ -71,6 +79,7 @@ class Record:
         data: bytes,
         arrival_ms: int,
         sub_sequence_number: int = 0,
+        source_arn: str = "",
     ) -> None:
         _SET["_event"](self, None)
         _SET["stream"](self, stream)
@@ -80,6 +89,7 @@ class Record:
         _SET["partition_key"](self, partition_key)
         _SET["data"](self, data)
         _SET["arrival_ms"](self, arrival_ms)
+        _SET["source_arn"](self, source_arn)
 
     @staticmethod
     def from_event(event: Any, sequence_number: str, partition_key: str) -> Record:
@@ -108,14 +118,19 @@ class Record:
             partition_key=partition_key,
             data=data,
             arrival_ms=self.arrival_ms,
+            source_arn=self.source_arn,
         )
 
     def with_value(self, value: Any) -> Record:
         """The same record carrying its data as a model."""
-        record = _new(Record)
-        for name in _COMPARED:
-            _SET[name](record, getattr(self, name))
-        _set_event(record, self._event)
+        kind = type(self)
+        record = _new(kind)
+        for owner in kind.__mro__:
+            for name in owner.__dict__.get("__slots__", ()):
+                slot = owner.__dict__[name]
+                # An empty slot stays empty: it is read from the event when it is used.
+                with suppress(AttributeError):
+                    slot.__set__(record, slot.__get__(self))
         _SET["value"](record, value)
         return record
 
@@ -272,12 +287,19 @@ def _load_stream(event: RawRecord) -> str:
     return rest.partition("/")[0]
 
 
+def _load_sub_sequence_number(event: RawRecord | None) -> int:
+    # A record of an aggregate that comes back from the parking lot stands alone.
+    ours = event.get(OURS) if event is not None else None
+    return int(ours.get("sub_sequence_number", 0)) if isinstance(ours, dict) else 0
+
+
 _LOAD: Mapping[str, Callable[[Any], Any]] = {
     "arrival_ms": _load_arrival_ms,
     "data": _load_data,
     "shard_id": _load_shard_id,
     "stream": _load_stream,
-    "sub_sequence_number": lambda event: 0,
+    "source_arn": lambda event: "" if event is None else str(event.get("eventSourceARN", "")),
+    "sub_sequence_number": _load_sub_sequence_number,
     "value": lambda event: None,
 }
 
@@ -295,4 +317,6 @@ def _event_of(record: Record) -> RawRecord:
         "eventVersion": "1.0",
         "eventID": f"{record.shard_id}:{record.sequence_number}",
         "eventName": "aws:kinesis:record",
-    }
+        # With no ARN on record, one that still names the stream.
+        "eventSourceARN": record.source_arn or f"arn:aws:kinesis:::stream/{record.stream}",
+    } | ({OURS: {"sub_sequence_number": sub}} if (sub := record.sub_sequence_number) else {})

@@ -113,14 +113,14 @@ class Schedule:
         )
 
     def following(self, position: int, most: int) -> list[int]:
-        """The next unsettled positions of the same key, from ``position`` on (itself first), that
-        may still start; at most ``most``."""
-        key, found = self._keys[position], []
-        for each in range(position, self._limit):
+        """``position``, which was taken, and the next unsettled ones of its key that may still
+        start; at most ``most``."""
+        key, found = self._keys[position], [position]
+        for each in range(position + 1, self._limit):
+            if len(found) == most:
+                break
             if self._keys[each] == key and not self._settled[each]:
                 found.append(each)
-                if len(found) == most:
-                    break
         return found
 
     def unsettled(self) -> list[int]:

@@ -2,33 +2,43 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from shardlane.attempt import Call, attempt
 from shardlane.clock import Clock
 from shardlane.deadline import Deadline
+from shardlane.drivers.effects import carry_out
 from shardlane.keyed_batch import KeyedBatch
+from shardlane.steps import after_failure, way_of
+
+if TYPE_CHECKING:
+    from shardlane.parking.desk import ParkingDesk
 
 
-def run_inline(batch: KeyedBatch, call: Call, clock: Clock, deadline: Deadline) -> None:
+def run_inline(
+    batch: KeyedBatch, call: Call, clock: Clock, deadline: Deadline, desk: ParkingDesk | None
+) -> None:
     """Runs the batch in stream order and waits in place between attempts.
 
     The first record starts whatever the time: an invocation that starts nothing would use up the
     mapping's retries.
     """
-    error = _run_to_first_failure(batch, call, clock, deadline)
-    if error is None:
-        return
-    position = batch.schedule.take()
-    while position is not None:
+    now_s = clock.monotonic_s
+    if not batch.quarantined:
+        error = _run_to_first_failure(batch, call, clock, deadline)
         if error is None:
-            batch.schedule.settle(position)
-        else:
-            batch.failed(position, error, clock.monotonic_s())
-            _wait_for_retry(batch, clock, deadline)
-        if clock.monotonic_s() >= deadline.stop_s:
             return
-        position = batch.schedule.take()
-        if position is not None:
-            error = attempt(call, batch.records.record(position))
+        failed = batch.schedule.take()
+        assert failed is not None  # everything before it is settled, so it is the next
+        carry_out(after_failure(batch, failed, error, desk, now_s), call)
+        _wait_for_retry(batch, clock, deadline)
+        if now_s() >= deadline.stop_s:
+            return
+    while (position := batch.schedule.take()) is not None:
+        carry_out(way_of(batch, position, desk, now_s), call)
+        _wait_for_retry(batch, clock, deadline)
+        if now_s() >= deadline.stop_s:
+            return
 
 
 def _run_to_first_failure(

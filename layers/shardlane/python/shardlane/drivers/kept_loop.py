@@ -12,12 +12,18 @@ T = TypeVar("T")
 
 class KeptLoop:
     """One loop for all invocations: clients that a handler keeps are bound to the loop on which
-    they were first used, and a sandbox that was frozen goes on with it after the thaw."""
+    they were first used, and a sandbox that was frozen goes on with it after the thaw.
 
-    def __init__(self, owner: object) -> None:
-        """The loop is closed when ``owner`` is collected, or at the end of the process."""
-        self._runner = asyncio.Runner()
-        weakref.finalize(owner, self._runner.close)
+    The loop is made when it is first needed, and closed with this object or with the process.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(main)
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            # Not a Runner: its close() runs the loop once more, and a collector may call this
+            # while another loop is running.
+            weakref.finalize(self, self._loop.close)
+        return self._loop.run_until_complete(main)
