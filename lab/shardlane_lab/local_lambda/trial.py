@@ -27,13 +27,13 @@ from shardlane_lab.local_lambda.mapping_config import MappingConfig, MappingIden
 from shardlane_lab.local_lambda.poll_timing import PollTiming
 from shardlane_lab.local_lambda.trial_stream import STREAM, create_stream, register_consumer
 from shardlane_lab.metric import Datum
-from shardlane_lab.virtual_time import VirtualTimeLoop, wall_ms
+from shardlane_lab.virtual_time import EPOCH_MS, VirtualTimeLoop, wall_ms
 
 T = TypeVar("T")
 FUNCTION = "function"
 MAPPING_UUID = "00000000-0000-4000-8000-000000000001"
 MOST_AT_ONCE = 500
-LONGEST_SETTLE_S = 86_400.0
+LONGEST_SETTLE_S = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ class TrialSettings:
     """``None``: the service answers at once."""
     timing: PollTiming | None = None
     destination_fails: bool = False
+    start_now: bool = True
+    """``False``: the mapping starts when the test says ``start``."""
     seed: int = 0
 
 
@@ -100,12 +102,13 @@ class MappingTrial:
         model = Kinesis(
             delays=self.settings.delays, seed=self.settings.seed, observer=self._observe
         )
-        self._api = InProcessKinesis(model, wall_ms)
+        self.client = InProcessKinesis(model, wall_ms)
         self._poller = InProcessKinesis(model, wall_ms, Caller.EVENT_SOURCE_MAPPING)
-        self._identity = self._do(self._create())
+        self._identity = self.do(self._create())
         self._mapping: EventSourceMapping | None = None
         self._running: asyncio.Task[None] | None = None
-        self.start()
+        if self.settings.start_now:
+            self.start()
 
     def __enter__(self) -> MappingTrial:
         return self
@@ -147,37 +150,55 @@ class MappingTrial:
     def kinesis(self, operation: str, **request: Any) -> dict[str, Any]:
         """Any operation on the trial's stream, e.g. ``kinesis("SplitShard", ShardToSplit=…)``.
         Raises ``ServiceError``."""
-        return self._do(self._api.call(operation, {"StreamName": STREAM, **request}))
+        return self.do(self.client.call(operation, {"StreamName": STREAM, **request}))
+
+    @property
+    def stream_arn(self) -> str:
+        return self._identity.stream_arn
+
+    @property
+    def consumer_arn(self) -> str | None:
+        """Of the registered stream consumer, with ``source="efo"``."""
+        return self._identity.consumer_arn
 
     # --- the mapping ------------------------------------------------------------------------
 
     def start(self) -> None:
         """Starts the mapping, at its checkpoints if it ran before, and waits until it reads."""
-        self._do(self._start())
+        self.do(self._start())
 
     def stop(self) -> None:
         """Stops the mapping in the middle of whatever it does; its checkpoints stay."""
         if self._mapping is not None and self._running is not None:
             self._mapping.stop()
             running, self._mapping, self._running = self._running, None, None
-            self._do(_end(running))
+            self.do(_end(running))
 
     def run(self, seconds: float) -> None:
         """Lets time pass."""
-        self._do(self._or_failure(asyncio.sleep(seconds)))
+        self.do(self._or_failure(asyncio.sleep(seconds)))
 
     def run_until(self, condition: Callable[[], bool], within_s: float = 3600.0) -> None:
         """Lets time pass until ``condition()``; raises ``TimeoutError`` if it does not come."""
-        self._do(self._pass_until(condition, within_s))
+        self.do(self._pass_until(condition, within_s))
 
     def settle(self, within_s: float = LONGEST_SETTLE_S) -> None:
         """Lets time pass until every record put so far is handled, filtered out or given up."""
         self.run_until(self._settled, within_s)
 
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs a coroutine of the test's own in the trial's time, e.g. with ``client``."""
+        return self._runner.run(work)
+
     @property
     def now_s(self) -> float:
         """Since the start of the trial."""
         return self._runner.get_loop().time()
+
+    @property
+    def epoch_ms(self) -> float:
+        """The wall clock at the start of the trial."""
+        return EPOCH_MS
 
     @property
     def checkpoints(self) -> Mapping[str, Checkpoint]:
@@ -194,9 +215,6 @@ class MappingTrial:
 
     # --- inside -----------------------------------------------------------------------------
 
-    def _do(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._runner.run(work)
-
     def _changed(self) -> None:
         self._news.set()
 
@@ -206,10 +224,10 @@ class MappingTrial:
 
     async def _create(self) -> MappingIdentity:
         settings = self.settings
-        stream_arn = await create_stream(self._api, settings.shards, settings.retention_hours)
+        stream_arn = await create_stream(self.client, settings.shards, settings.retention_hours)
         consumer_arn = None
         if settings.source == "efo":
-            consumer_arn = await register_consumer(self._api, stream_arn)
+            consumer_arn = await register_consumer(self.client, stream_arn)
         return MappingIdentity(
             uuid=MAPPING_UUID,
             function_name=FUNCTION,

@@ -10,7 +10,7 @@ import pytest
 from shardlane_lab.local_lambda.mapping_config import Undocumented
 from shardlane_lab.local_lambda.trial import MappingTrial
 from shardlane_lab.pytest_plugin import MappingTrials
-from tests.flows.mapping.answers import poison, report, texts
+from tests.flows.mapping.answers import Event, numbers, poison, report, texts
 
 
 def bisected(trials: MappingTrials, handler: Any, data: str, **options: Any) -> MappingTrial:
@@ -48,8 +48,23 @@ def test_a_split_consumes_no_retry(kinesis_mapping: MappingTrials) -> None:
 def test_every_half_keeps_the_retries_that_its_batch_had_used(
     kinesis_mapping: MappingTrials,
 ) -> None:
-    trial = bisected(kinesis_mapping, poison("a", "b"), "ab", maximum_retry_attempts=2)
-    assert batches(trial) == ["ab", "a", "a", "a", "b", "b", "b"]
+    """The first answer reports c, and that uses up one of two retries; then all invocations
+    fail, so each single record has one retry left."""
+
+    def handler(event: Event, _context: Any) -> Event:
+        if "a" not in texts(event):
+            raise ValueError("down")
+        return {"batchItemFailures": [{"itemIdentifier": numbers(event)[2]}]}
+
+    trial = bisected(
+        kinesis_mapping,
+        handler,
+        "abcdef",
+        report_batch_item_failures=True,
+        maximum_retry_attempts=2,
+    )
+    expected = ["abcdef", "cdef", "cd", "c", "c", "d", "d", "ef", "e", "e", "f", "f"]
+    assert batches(trial) == expected
 
 
 def test_without_bisect_the_whole_batch_is_retried_and_given_up(
