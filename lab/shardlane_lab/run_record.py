@@ -82,7 +82,10 @@ def write_run(folder: Path, run: Run) -> None:
 
 
 def read_run(folder: Path) -> Run:
-    """Raises ``FileNotFoundError`` if ``folder`` holds no run, ``ValueError`` if it is damaged."""
+    """Raises ``FileNotFoundError`` if ``folder`` holds no run, ``ValueError`` if it is damaged.
+
+    Samples or metrics that were never written (the run died early) are none.
+    """
     path = folder / RECORD
     if not path.is_file():
         raise FileNotFoundError(f"{folder} holds no run: {path.name} is missing")
@@ -92,8 +95,9 @@ def read_run(folder: Path) -> Run:
         record = RunRecord(**values)
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a run record: {error}") from error
+    samples, metrics = folder / SAMPLES, folder / METRICS
     return Run(
         record,
-        list(read_samples(folder / SAMPLES)),
-        read_statistics(folder / METRICS),
+        list(read_samples(samples)) if samples.is_file() else [],
+        read_statistics(metrics) if metrics.is_file() else [],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardlane_lab.report.summary import Summary
@@ -28,6 +28,11 @@ class MedianDifference:
     name: str
     medians: tuple[Median | None, ...]
     """Arrival to receive, one a run; None where the run has no such consumer."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs have a median."""
+        return len(self.medians) - self.medians.count(None)
 
     @property
     def medians_ms(self) -> tuple[float | None, ...]:
@@ -60,18 +65,30 @@ class MedianDifference:
 
 def median_differences(summaries: Sequence[Summary]) -> tuple[MedianDifference, ...]:
     """Nothing for a single run. Labels come in the order in which the runs name them, then the
-    kinds whose labels do not match up across the runs."""
+    kinds whose consumers are called differently in different runs."""
     if len(summaries) < 2:
         return ()
-    labels = dict.fromkeys(
-        consumer.label for summary in summaries for consumer in summary.consumers
-    )
-    by_label = [
-        MedianDifference(label, tuple(_of_label(summary, label) for summary in summaries))
-        for label in labels
+    consumers = [consumer for summary in summaries for consumer in summary.consumers]
+    kinds = {consumer.label: consumer.kind for consumer in consumers}
+    pooled = [
+        kind for kind in dict.fromkeys(kinds.values()) if _called_differently(summaries, kind)
     ]
-    several = (row for row in by_label if len(row.medians) - row.medians.count(None) > 1)
-    return (*several, *_of_kinds(summaries, by_label))
+    by_label = (
+        MedianDifference(label, tuple(_of_label(summary, label) for summary in summaries))
+        for label in kinds
+    )
+    by_kind = (
+        MedianDifference(f"all {kind}", tuple(of_kind(summary, kind) for summary in summaries))
+        for kind in pooled
+    )
+    compared = (row for row in by_label if row.runs > 1 or kinds[row.name] not in pooled)
+    return (*compared, *by_kind)
+
+
+def _called_differently(summaries: Sequence[Summary], kind: Kind) -> bool:
+    """Whether the runs that have the kind disagree about its labels."""
+    labels = {tuple(each.label for each in summary.of_kind(kind)) for summary in summaries}
+    return len(labels - {()}) > 1
 
 
 def _of_label(summary: Summary, label: str) -> Median | None:
@@ -80,22 +97,6 @@ def _of_label(summary: Summary, label: str) -> Median | None:
         if consumer.label == label and p50_ms is not None and consumer.p50_interval_ms:
             return Median(p50_ms, consumer.p50_interval_ms)
     return None
-
-
-def _of_kinds(
-    summaries: Sequence[Summary], by_label: Sequence[MedianDifference]
-) -> Iterable[MedianDifference]:
-    unmatched = {row.name for row in by_label if None in row.medians}
-    kinds = dict.fromkeys(
-        consumer.kind
-        for summary in summaries
-        for consumer in summary.consumers
-        if consumer.label in unmatched
-    )
-    for kind in kinds:
-        medians = tuple(of_kind(summary, kind) for summary in summaries)
-        if any(medians):
-            yield MedianDifference(f"all {kind}", medians)
 
 
 def of_kind(summary: Summary, kind: Kind) -> Median | None:

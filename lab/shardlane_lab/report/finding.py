@@ -44,7 +44,7 @@ def delivery(summaries: Sequence[Summary]) -> str:
         verb = "is" if missing == 1 else "are"
         parts.append(f"{plural(missing, 'record')} {verb} missing ({_names(lacking)})")
     if duplicates:
-        came = plural(duplicates, "delivery").replace("deliverys", "deliveries")
+        came = plural(duplicates, "delivery", "deliveries")
         verb = "was a repetition" if duplicates == 1 else "were repetitions"
         parts.append(f"{came} {verb} ({_names(repeating)})")
     return "; ".join(parts) + "."

@@ -55,7 +55,7 @@ def _producer(summary: Summary) -> Iterable[str]:
         copies = max((consumer.sent_twice for consumer in summary.consumers), default=0)
         yield (
             f"The producer resent {plural(record.resends, 'record')} after a failure; "
-            f"{plural(copies, 'record')} stood in the stream twice because of it, which is no "
+            f"{plural(copies, 'second copy', 'second copies')} reached the stream, which is no "
             "duplicate delivery."
         )
 

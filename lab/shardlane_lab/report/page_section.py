@@ -14,10 +14,11 @@ from shardlane_lab.report.palette import Stroke
 from shardlane_lab.report.plotted_run import PlottedRun
 from shardlane_lab.report.run_plots import (
     batch_figures,
-    drawing_notes,
+    below_the_axis,
     ecdf_figures,
     minute_figures,
     over_time_figures,
+    thinning,
 )
 from shardlane_lab.report.table import Table
 from shardlane_lab.report.wording import count_text
@@ -100,12 +101,15 @@ def _differences(page: PageContent) -> Section | None:
 
 
 def _distribution(page: PageContent) -> Section | None:
+    lead = (
+        "Read across: which percentile of a consumer's records came within which time. Rings are "
+        "the published p50, p90 and p99."
+    )
     return _section(
         "distribution",
         "Distribution",
         "How long records took",
-        "Read across: which percentile of a consumer's records came within which time. Rings are "
-        "the published p50, p90 and p99.",
+        " ".join([lead, *below_the_axis(page.runs)]),
         [ecdf_figures(page.runs)] if page.received else [],
     )
 
@@ -115,7 +119,7 @@ def _over_time(page: PageContent) -> Section | None:
         "time",
         "Over time",
         "Every record, by when it arrived",
-        " ".join(["Each dot is a record.", *drawing_notes(page.runs)]),
+        " ".join(["Each dot is a record.", *thinning(page.runs), *below_the_axis(page.runs)]),
         [over_time_figures(page.runs)] if page.received else [],
     )
 

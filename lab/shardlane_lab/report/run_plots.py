@@ -103,27 +103,26 @@ def minute_figures(runs: Sequence[PlottedRun]) -> Markup:
     return _by_run(runs, panels)
 
 
-def drawing_notes(runs: Sequence[PlottedRun]) -> Sequence[str]:
-    """What the plots leave out."""
-    below = sum(
-        value < FLOOR_MS
-        for each in runs
-        for values in each.latencies_ms.values()
-        for value in values
+def below_the_axis(runs: Sequence[PlottedRun]) -> Sequence[str]:
+    """What a logarithmic axis has no place for."""
+    latencies = [each for run in runs for values in run.latencies_ms.values() for each in values]
+    below = sum(latency_ms < FLOOR_MS for latency_ms in latencies)
+    if not below:
+        return ()
+    return (
+        f"{plural(below, 'latency', 'latencies')} below {FLOOR_MS} ms, drawn there: the axis is "
+        "logarithmic.",
     )
-    longest = max((len(s) for each in runs for s in each.samples.values()), default=0)
-    found = []
-    if below:
-        found.append(
-            f"{plural(below, 'latency').replace('latencys', 'latencies')} below {FLOOR_MS} ms "
-            f"drawn at {FLOOR_MS} ms: the axis is logarithmic."
-        )
-    if longest > MOST_DOTS:
-        found.append(
-            f"Of more than {MOST_DOTS:,} records of a consumer the slowest hundredth is drawn "
-            "whole, and of the rest as many as fit, chosen by chance."
-        )
-    return found
+
+
+def thinning(runs: Sequence[PlottedRun]) -> Sequence[str]:
+    """What is left out of many records."""
+    if max((len(each) for run in runs for each in run.samples.values()), default=0) <= MOST_DOTS:
+        return ()
+    return (
+        f"Of more than {MOST_DOTS:,} records of a consumer the slowest hundredth is drawn whole, "
+        "and of the rest as many as fit, chosen by chance.",
+    )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ NOTHING = "–"
 
 def ms_text(value_ms: float | None) -> str:
     """One decimal: ``1,364.7``."""
-    return NOTHING if value_ms is None else f"{_no_minus_zero(value_ms):,.1f}"
+    return NOTHING if value_ms is None else f"{_no_minus_zero(value_ms):,.1f}".replace("-", "−")
 
 
 def count_text(value: float | None) -> str:
@@ -21,8 +21,8 @@ def count_text(value: float | None) -> str:
 
 
 def percent_text(share: float | None) -> str:
-    """A part of one in percent: ``68.3 %``."""
-    return NOTHING if share is None else f"{share * 100:.1f} %"
+    """A part of one in percent, without the sign: ``68.3``."""
+    return NOTHING if share is None else f"{share * 100:.1f}"
 
 
 def ratio_text(ratio: float | None) -> str:
@@ -52,9 +52,9 @@ def duration_text(value_ms: float) -> str:
     return f"{value_s:.{decimals}f} s"
 
 
-def plural(count: float, noun: str) -> str:
-    """``1 record``, ``3,000 records``."""
-    return f"{count_text(count)} {noun}{'' if count == 1 else 's'}"
+def plural(count: float, one: str, many: str | None = None) -> str:
+    """``1 record``, ``3,000 records``; ``many`` where an s is not enough."""
+    return f"{count_text(count)} {one if count == 1 else many or f'{one}s'}"
 
 
 def _no_minus_zero(value: float) -> float:

@@ -48,6 +48,12 @@ def test_a_kind_that_only_one_run_has_is_shown_without_a_difference() -> None:
     assert (only.from_first_ms, only.clear) == ((None,), (None,))
 
 
+def test_a_consumer_that_was_silent_in_one_run_is_no_reason_to_pool() -> None:
+    first = summarised({"lambda-efo": 50}, FAN_OUT)
+    (row,) = median_differences([first, summarised({}, FAN_OUT)])
+    assert (row.name, row.medians_ms) == ("lambda-efo", (100, None))
+
+
 def test_every_later_run_is_set_against_the_first() -> None:
     runs = [summarised({"lambda-efo": latency}, FAN_OUT) for latency in (50, 60, 45)]
     (row,) = median_differences(runs)

@@ -35,7 +35,12 @@ def test_a_sentence_gets_two_digits(value_ms: float, expected: str) -> None:
 
 
 def test_tables_get_one_decimal_and_thousands_apart() -> None:
-    assert [ms_text(value) for value in (1364.72, -0.04, None)] == ["1,364.7", "0.0", "–"]
+    assert [ms_text(value) for value in (1364.72, -0.04, -7.5, None)] == [
+        "1,364.7",
+        "0.0",
+        "−7.5",
+        "–",
+    ]
     assert [count_text(value) for value in (3000, 12.5, None)] == ["3,000", "12.5", "–"]
     assert [difference_text(value) for value in (2, -0.44, 0)] == ["+2.0", "−0.4", "0.0"]
 

@@ -45,6 +45,15 @@ def test_a_run_without_any_sample_is_still_reported(tmp_path: Path) -> None:
     assert "No consumer received a record." in render_text([tmp_path])
 
 
+def test_files_that_were_never_written_are_missing_and_no_error(tmp_path: Path) -> None:
+    write_run(tmp_path, Run(record(complete=False), [sample(0)], []))
+    (tmp_path / "samples.jsonl").unlink()
+    (tmp_path / "metrics.jsonl").unlink()
+    text = render_text([tmp_path])
+    assert "No samples of boto3-get-records" in text
+    assert "No metrics" in text
+
+
 @pytest.mark.parametrize("render", [render_text, render_json, render_markdown])
 def test_a_folder_without_a_run_is_named(render: object, tmp_path: Path) -> None:
     assert callable(render)

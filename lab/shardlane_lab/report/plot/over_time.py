@@ -20,6 +20,10 @@ MOST_DOTS = 4000
 _LAYERS = 3
 """Dots of one path do not darken each other; a few layers show where they are dense."""
 
+_MANY = 1000
+_DOT_OF_MANY = 2.2
+_DOT_OF_FEW = 3.6
+
 Dot = tuple[float, float]
 """Seconds since the start of the run, latency in ms."""
 
@@ -43,8 +47,9 @@ def over_time_plot(
         axes.set_xlim(0, max(seconds, max((at_s for at_s, _ in dots), default=0)) / unit_s)
         axes.set_xlabel("minutes" if in_minutes else "seconds")
         shown = thinned(dots)
+        width = _DOT_OF_MANY if len(shown) > _MANY else _DOT_OF_FEW
         for layer in range(_LAYERS):
-            _draw(axes, [(at_s / unit_s, ms) for at_s, ms in shown[layer::_LAYERS]], stroke)
+            _draw(axes, [(at_s / unit_s, ms) for at_s, ms in shown[layer::_LAYERS]], stroke, width)
         return svg_markup(figure, name=name, label=label)
 
 
@@ -58,7 +63,7 @@ def thinned(dots: Sequence[Dot]) -> list[Dot]:
     return sorted([*rest, *by_latency[-slowest:]])
 
 
-def _draw(axes: Axes, dots: Sequence[Dot], stroke: Stroke) -> None:
+def _draw(axes: Axes, dots: Sequence[Dot], stroke: Stroke, width: float) -> None:
     """One path of strokes without length, which a round cap makes dots: a tenth of the bytes of
     a marker each."""
     if not dots:
@@ -70,7 +75,7 @@ def _draw(axes: Axes, dots: Sequence[Dot], stroke: Stroke) -> None:
         fill=False,
         edgecolor=stroke.colour.stand_in,
         alpha=0.55,
-        linewidth=2.4,
+        linewidth=width,
         capstyle="round",
     )
     axes.add_artist(dotted)  # unlike add_patch this does not measure every dot

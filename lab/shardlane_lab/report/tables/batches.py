@@ -20,7 +20,7 @@ def batches_table(summaries: Sequence[Summary]) -> Table:
     return Table(
         name="batches",
         title="Records by the size of the batch they came in",
-        columns=("function", "batch size", "records", "share", "published", "ratio"),
+        columns=("function", "batch size", "records", "share, %", "published", "ratio"),
         groups=groups(summaries, _rows),
     )
 
