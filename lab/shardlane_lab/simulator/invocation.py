@@ -96,7 +96,7 @@ def handle(
 ) -> Handled:
     """``lane``: the lane of each record; None is one lane for all."""
     taken_ms = batch_time(stage.handling, rng)
-    if lane is None:
+    if lane is None or not len(ready_ms):
         return _one_lane(ready_ms, stage, taken_ms)
     count = len(ready_ms)
     received, done = np.empty(count), np.empty(count)
