@@ -66,16 +66,26 @@ def minutes(run: Run, published: PublishedRound) -> Minutes | None:
         return None
     lasted_s = lasted_seconds(run)
     each = _each_minute(run, lasted_s)
-    return Minutes(each, tuple(_ranges(run, each, lasted_s, published)))
+    return Minutes(each, tuple(_ranges(run, each, published)))
 
 
 def lasted_seconds(run: Run) -> float:
     """How long the run sent: as long as it was to, or until its last sample if it was stopped."""
     record = run.record
-    if record.complete:
-        return record.seconds
-    last_ms = max((sample.recv_ms for sample in run.samples), default=record.started_ms)
-    return max(0.0, min(record.seconds, (last_ms - record.started_ms) / 1000))
+    return record.seconds if record.complete else min(record.seconds, _last_receipt_s(run))
+
+
+def _last_receipt_s(run: Run) -> float:
+    start_ms = run.record.started_ms
+    last_ms = max((sample.recv_ms for sample in run.samples), default=start_ms)
+    return max(0.0, (last_ms - start_ms) / 1000)
+
+
+def _scale(run: Run) -> float:
+    """What makes a minute of the first one. Consumers read on after the last send until they have
+    everything, and those reads are in its counts."""
+    read_s = max(lasted_seconds(run), _last_receipt_s(run))
+    return 60 / read_s if 0 < read_s < 60 else 1.0
 
 
 def _each_minute(run: Run, lasted_s: float) -> tuple[Minute, ...]:
@@ -112,13 +122,11 @@ def _by_minute(
     return {row.minute: row for row in rows if row.name == name and row.dimensions == wanted}
 
 
-def _ranges(
-    run: Run, each: Sequence[Minute], lasted_s: float, published: PublishedRound
-) -> Iterable[MinuteRange]:
+def _ranges(run: Run, each: Sequence[Minute], published: PublishedRound) -> Iterable[MinuteRange]:
     beside = published.per_minute
     mechanism = basis(run.record, drawn=False)
     whole = [minute for minute in each if minute.whole]
-    scale = 1.0 if whole or not lasted_s else 60 / lasted_s
+    scale = 1.0 if whole else _scale(run)
     counted = whole or list(each[:1])
 
     def count(metric: str, values: Callable[[Minute], float], key: str) -> MinuteRange:

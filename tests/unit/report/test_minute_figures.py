@@ -80,6 +80,15 @@ def test_a_run_under_a_minute_is_scaled_up_and_says_so() -> None:
     assert (age.mean.value, age.scaled) == (900, False)
 
 
+def test_reads_after_the_last_send_do_not_inflate_a_short_run() -> None:
+    statistics = rows(datum("GetRecords.Success", 1, 160))
+    last = sample(0, recv_ms=START_MS + 32_000)
+    run = Run(record(seconds=30.0), [last], statistics)
+    result = minutes(run, NOTHING_PUBLISHED)
+    assert result is not None
+    assert result.ranges[1].mean.value == 300
+
+
 def test_iterator_age_of_a_standard_mapping_is_predicted_and_of_fan_out_calibrated() -> None:
     data = rows(datum("GetRecords.Success", 1))
     bases = {each.metric: each.mean.basis for each in found(data).ranges}

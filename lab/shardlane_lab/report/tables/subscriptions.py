@@ -23,7 +23,11 @@ def subscriptions_table(summaries: Sequence[Summary]) -> Table:
         columns=("consumer", "successes", "in minutes", "refused", "in minutes", "behind, max ms"),
         groups=groups(summaries, _rows),
         words=frozenset({0, 2, 4}),
-        notes=tuple(published),
+        notes=(
+            "Consumers subscribe before the first record is sent; minutes count from that record, "
+            "so what came before it is in none.",
+            *published,
+        ),
     )
 
 
