@@ -69,6 +69,7 @@ class Http1Reply:
 
     def cut(self, reset: bool) -> None:
         if not self.closed:
+            self.closed = True  # nothing may follow, least of all a clean end
             self._connection.cut(reset)
 
     async def writable(self) -> None:
