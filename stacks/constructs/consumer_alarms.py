@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from .metrics import iterator_age, mapping_metric
+from stacks.constructs.metrics import iterator_age, mapping_metric
 
 AT_LEAST = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 MORE_THAN = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD

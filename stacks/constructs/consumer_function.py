@@ -13,8 +13,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from .clean_asset import LEFTOVERS
-from .layers import ARCHITECTURE, RUNTIME
+from stacks.constructs.clean_asset import LEFTOVERS
+from stacks.constructs.layers import ARCHITECTURE, RUNTIME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from .on_failure_queue import QueueDestination
-from .stream_source import StreamSource
+from stacks.constructs.on_failure_queue import QueueDestination
+from stacks.constructs.stream_source import StreamSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

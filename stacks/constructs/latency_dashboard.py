@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
-from .metrics import (
+from stacks.constructs.metrics import (
     iterator_age,
     mapping_metric,
     own_metric,

@@ -8,7 +8,7 @@ from typing import Any
 import jsii
 from aws_cdk import ILocalBundling
 
-from .pip_install import clean, install
+from stacks.constructs.pip_install import clean, install
 
 
 @jsii.implements(ILocalBundling)
