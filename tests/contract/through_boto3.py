@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import boto3
 from botocore import xform_name
 from botocore.config import Config
+from botocore.eventstream import ParserError
 from botocore.exceptions import BotoCoreError, ClientError, EventStreamError
 from urllib3.exceptions import HTTPError
 
@@ -73,7 +74,7 @@ class _Feed:
                 self.events.append(event["SubscribeToShardEvent"])
         except EventStreamError as error:
             self.error = _refused(error)
-        except (BotoCoreError, HTTPError) as error:
+        except (BotoCoreError, ParserError, HTTPError) as error:
             self.error = Refused(type(error).__name__, str(error))
         finally:
             self.ended = True
