@@ -28,8 +28,8 @@ def prepare_node() -> None:
         )
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     check_version(program, version.stdout.strip())
-    silenced = [os.environ[SILENCE]] if os.environ.get(SILENCE) else []
-    os.environ[SILENCE] = ",".join([*silenced, str(OLDEST_MAJOR)])
+    silenced = {each for each in os.environ.get(SILENCE, "").split(",") if each}
+    os.environ[SILENCE] = ",".join(sorted(silenced | {str(OLDEST_MAJOR)}))
 
 
 def check_version(program: str, version: str) -> None:
