@@ -178,14 +178,29 @@ def _setup(page: PageContent) -> Section | None:
 
 
 def _facts_of(each: PlottedRun) -> Markup:
-    pairs = [*_facts(each.summary.record), *each.summary.record.environment.items()]
-    rows = [join(tag("dt", str(name)), tag("dd", _plain(value))) for name, value in pairs]
+    pairs = [*_facts(each.summary.record), *_environment(each.summary.record.environment)]
+    rows = [join(tag("dt", name), tag("dd", value)) for name, value in pairs]
     return tag("div", tag("h3", each.title, class_="run-title"), tag("dl", *rows))
 
 
-def _facts(record: RunRecord) -> Sequence[tuple[str, Any]]:
-    facts: list[tuple[str, Any]] = [
-        ("target", record.target),
+def _environment(values: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    """A row for each value; a table of values gets a row for each of its own."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name} {key}", _plain(each)) for key, each in value.items())
+        else:
+            yield str(name), _plain(value)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " · ".join(f"{name} {each}" for name, each in _environment(value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _facts(record: RunRecord) -> Sequence[tuple[str, str]]:
+    facts = [
+        ("target", str(record.target)),
         ("stream", record.stream),
         ("seconds", count_text(record.seconds)),
         ("records a second", count_text(record.rate_per_s)),
@@ -196,9 +211,3 @@ def _facts(record: RunRecord) -> Sequence[tuple[str, Any]]:
         started = datetime.fromtimestamp(record.started_ms / 1000, UTC)
         facts.append(("started", f"{started:%Y-%m-%d %H:%M:%S} UTC"))
     return facts
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)

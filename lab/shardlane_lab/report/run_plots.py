@@ -137,7 +137,7 @@ def _minute_figure(each: PlottedRun, counts: _Counts, runs: Sequence[PlottedRun]
     rows = each.summary.minutes.each if each.summary.minutes else ()
     found = _range_of(each, counts.metric)
     published = found.published if found else None
-    mean = f"mean {count_text(found.mean.value)} a minute" if found else ""
+    mean = f"mean {found.mean.value:,.0f} a minute" if found and found.mean.value else "none"
     plot = minute_plot(
         [(minute.number, counts.value(minute), minute.whole) for minute in rows],
         published,

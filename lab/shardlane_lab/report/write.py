@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shardlane_lab.report.as_json import json_report
-from shardlane_lab.report.html import html_report
 from shardlane_lab.report.markdown import markdown_report
 from shardlane_lab.report.summary import summarise
 from shardlane_lab.report.text import text_report
@@ -19,6 +18,9 @@ def write_report(folders: Sequence[Path], out: Path) -> None:
     Raises ``FileNotFoundError`` for a folder without a run, ``ValueError`` for a damaged one and
     for no folder at all. A run that was stopped is no error: the page says what is missing.
     """
+    # Here, because it loads matplotlib: no other command should pay seconds for that.
+    from shardlane_lab.report.html import html_report
+
     runs = _read(folders)
     page = html_report(runs, [summarise(run) for run in runs])
     out.parent.mkdir(parents=True, exist_ok=True)

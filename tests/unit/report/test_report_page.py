@@ -159,6 +159,16 @@ def test_text_of_a_run_is_never_markup(rounds: tuple[Run, Run]) -> None:
     assert outline.misplaced == []
 
 
+def test_what_a_run_ran_on_is_a_row_for_each_value() -> None:
+    mapping = {"batch_size": 100, "filters": [], "retries": {"first_s": 1.0}}
+    environment = {"boto3": "1.44.8", "mappings": {"lambda-efo": mapping}}
+    page = page_of(seeded_run(seconds=5, environment=environment))
+    assert "<dt>boto3</dt><dd>1.44.8</dd>" in page
+    assert (
+        "<dt>mappings lambda-efo</dt><dd>batch_size 100 · filters [] · retries first_s 1.0</dd>"
+    ) in page
+
+
 @pytest.mark.slow("draws a dot for each of 15,000 records, to weigh the page of a full round")
 def test_a_full_round_of_five_consumers_stays_small() -> None:
     run = seeded_run(seconds=600, pollers=2, published_round="2")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from shardlane_lab.report.compared import Compared
@@ -52,6 +54,11 @@ def test_a_run_beside_nothing_published_has_no_comparison(tmp_path: Path) -> Non
     assert "\n  published" not in text
     assert "\n  ratio" not in text
     assert "×" not in text
+
+
+def test_tables_do_not_wait_for_the_plotting_library() -> None:
+    code = "import sys, shardlane_lab.report.write; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_same_runs_give_the_same_bytes(tmp_path: Path) -> None:

@@ -11,6 +11,9 @@ from shardlane_lab.report.markup import Markup
 from shardlane_lab.report.palette import INK, MUTED, Colour
 from shardlane_lab.report.plot.svg import blank, plot_style, svg_markup
 
+_FEWEST = 5
+"""Minutes on the axis, so that the bar of a short run is no wall."""
+
 
 def minute_plot(
     counts: Sequence[tuple[int, float, bool]],
@@ -43,6 +46,8 @@ def minute_plot(
             for edge in published:
                 axes.axhline(edge, color=INK.stand_in, linewidth=1.0, dashes=(3, 2), zorder=3)
         axes.set_ylim(0, top * 1.05 or 1.0)
+        last = max((minute for minute, _, _ in counts), default=0)
+        axes.set_xlim(-0.6, max(last, _FEWEST - 1) + 0.6)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=10))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
         axes.set_xlabel("minute")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from shardlane_lab.report.minutes import MinuteRange
 from shardlane_lab.report.summary import Summary
@@ -57,28 +57,26 @@ def _range_rows(summary: Summary) -> Iterable[Row]:
 
 
 def _range_row(row: MinuteRange) -> Row:
-    write = _writer(row)
     published = NOTHING
     if row.published:
-        published = "–".join(write(value) for value in row.published)
+        published = "–".join(_whole(value) for value in row.published)
     mean = Cell(
         ms_text(row.mean.value), basis=row.mean.basis if row.mean.value is not None else None
     )
     ratio = Cell(NOTHING if row.mean.ratio is None else f"{row.mean.ratio:.2f}")
     return (
         Cell(row.metric),
-        Cell(write(row.lowest)),
+        Cell(_whole(row.lowest)),
         mean,
-        Cell(write(row.highest)),
+        Cell(_whole(row.highest)),
         Cell(published),
         ratio,
     )
 
 
-def _writer(row: MinuteRange) -> Callable[[float | None], str]:
-    if "ms" in row.metric:
-        return lambda value: NOTHING if value is None else f"{value:,.0f}"
-    return count_text
+def _whole(value: float | None) -> str:
+    """Counts of a scaled minute and averages of ages are not whole; their decimals say nothing."""
+    return count_text(None if value is None else round(value))
 
 
 def _minute_rows(summary: Summary, labels: Sequence[str]) -> Iterable[Row]:
