@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from stacks.node_runtime import SILENCE, NodeError, check_version, prepare_node
 from stacks.setting_rules import SettingsError
-from stacks.synth import ROOT, synthesize
+from stacks.synth import ROOT, SynthesisError, synthesize
 from tests.infra.cloud_assembly import CloudAssembly
 from tests.infra.conftest import Synthesized
 
@@ -48,6 +49,16 @@ def test_a_bad_setting_stops_synthesis_before_anything_is_written(tmp_path: Path
     with pytest.raises(SettingsError, match=r"stages\.dev\.shard_count is 0"):
         synthesize(tmp_path / "out", context={"stages": stages}, bundle=False)
     assert not list((tmp_path / "out").glob("*.template.json"))
+
+
+def test_a_layer_that_pip_cannot_fill_says_why(tmp_path: Path) -> None:
+    """Through Node.js and back; the pin is malformed, so pip fails before it asks any index."""
+    for folder in ("functions", "layers"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    requirements = tmp_path / "layers" / "dependencies" / "requirements.txt"
+    requirements.write_text("no requirement at all\n")
+    with pytest.raises(SynthesisError, match=r"(?s)pip could not install .*Invalid requirement"):
+        synthesize(tmp_path / "out", sources=tmp_path)
 
 
 def test_context_goes_over_that_of_cdk_json(synthesized: Synthesized) -> None:
