@@ -61,7 +61,7 @@ class Considering:
             ),
             calls=calls,
             read_bytes=read_bytes,
-            handlers=max(handler_utilisation(group, sizing) for group in option.groups),
+            handlers=tuple(handler_utilisation(group, sizing) for group in option.groups),
             blockers=blocked,
             outside=tuple(
                 outside(

@@ -6,7 +6,7 @@ How each item is billed: "Amazon Kinesis Data Streams pricing" and "AWS Lambda p
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardlane_lab.planner.option import Option
@@ -21,6 +21,7 @@ GB = 1024.0**3
 PUT_UNIT_BYTES = 25 * 1024
 DAY_HOURS = 24.0
 WEEK_HOURS = 168.0
+MACHINES = "machines of boto3 consumers"
 ADVANTAGE_LEAST_BYTES_PER_S = 25.0 * 1024.0 * 1024.0
 """Billed at least, written and read, by all on-demand streams of an account and region
 together; a stream alone pays all of it."""
@@ -57,6 +58,17 @@ class Cost:
         """Items without a price."""
         return [item.name for item in self.items if item.price is None]
 
+    @property
+    def unlisted(self) -> list[str]:
+        """Those of them that the price table lacks; machines are no part of it."""
+        return [name for name in self.unknown if name != MACHINES]
+
+    def __str__(self) -> str:
+        """The sum, and whether it is all."""
+        lacks = " and what has no known price" if self.unlisted else ""
+        machines = " and machines" if MACHINES in self.unknown else ""
+        return f"${self.known_usd:,.2f}{machines}{lacks}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocations:
@@ -89,7 +101,7 @@ def cost(
         price = None if machines is None else Price(machines, "", "given")
         items.append(
             CostItem(
-                name="machines of boto3 consumers",
+                name=MACHINES,
                 quantity=option.boto3_consumers,
                 unit="consumers",
                 per=1,
@@ -171,8 +183,3 @@ def _lambda(question: Question, invocations: Invocations, priced: _Items) -> Ite
     yield priced.item("Lambda requests", requests, "requests", "lambda_requests_per_million", 1e6)
     price = f"lambda_{question.architecture}_gb_second"
     yield priced.item(f"Lambda duration, {question.architecture}", gb_s, "GB-s", price)
-
-
-def unknown_prices(costs: Mapping[str, Cost]) -> list[str]:
-    """Items of any option that have no price, each once, in order."""
-    return list(dict.fromkeys(name for each in costs.values() for name in each.unknown))

@@ -14,6 +14,8 @@ from shardlane_lab.planner.verdict import Considered, choosable, objections
 
 MOST_CONSUMERS = 20
 MOST_POLLERS = 10
+CLEARLY = 0.9
+"""Less of a difference in p99 lies within what the seeds differ by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +37,18 @@ def flips(
 
 
 def _by_p99(question: Question, considered: Sequence[Considered]) -> Iterator[Flip]:
-    """Cheapest first; another one only pays if it is faster than all cheaper ones."""
+    """Cheapest first; another one only pays if it is clearly faster than all cheaper ones."""
     any_p99 = replace(question, wanted_p99_ms=None)
     fastest: list[Considered] = []
     for each in choosable(any_p99, considered):
-        if each.p99_ms is not None and (not fastest or each.p99_ms < (fastest[-1].p99_ms or 0)):
+        p99_ms = each.p99_ms
+        if p99_ms and (not fastest or p99_ms < CLEARLY * (fastest[-1].p99_ms or 0.0)):
             fastest.append(each)
     for slower, faster in pairwise(fastest):
         yield Flip(
             "wanted p99",
             f"under {(slower.p99_ms or 0) / 1000:,.2f} s: {faster.option.name} "
-            f"(${faster.cost.known_usd:,.2f}) instead of {slower.option.name} "
-            f"(${slower.cost.known_usd:,.2f})",
+            f"({faster.cost}) instead of {slower.option.name} ({slower.cost})",
         )
     if fastest:
         yield Flip(

@@ -127,9 +127,9 @@ def _provisioned(question: Question, sizing: Sizing) -> Iterator[Option]:
 def _on_demand(question: Question, sizing: Sizing) -> Iterator[Option]:
     standard = _group(question, sizing, "lambda-standard", question.consumers)
     efo = _group(question, sizing, "lambda-efo", question.consumers)
-    yield Option(name="Lambda standard, on-demand", groups=(standard,), mode="on-demand")
-    yield Option(name="Lambda EFO, on-demand", groups=(efo,), mode="on-demand")
-    yield Option(name="Lambda EFO, Advantage", groups=(efo,), mode="advantage")
+    yield Option(name="On-demand, Lambda standard", groups=(standard,), mode="on-demand")
+    yield Option(name="On-demand, Lambda EFO", groups=(efo,), mode="on-demand")
+    yield Option(name="Advantage, Lambda EFO", groups=(efo,), mode="advantage")
 
 
 def _group(question: Question, sizing: Sizing, kind: Kind, count: int) -> Group:

@@ -39,7 +39,11 @@ def plan(
     considered = [considering.consider(option) for option in considering.options()]
     fit = choosable(question, considered)
     choice = fit[0] if fit else None
-    others = [each for each in fit if choice and each.option.mode != choice.option.mode]
+    others = [
+        each
+        for each in fit
+        if choice and each.option.mode != choice.option.mode and not each.cost.unlisted
+    ]
     quick = Considering(question, prices, min(FLIP_SEEDS, question.seeds), on_run)
     return Plan(
         question=question,

@@ -25,8 +25,8 @@ class Considered:
     """Share of the busiest shard's 5 reads/s that is asked for."""
     read_bytes: float
     """Share of its 2 MiB/s that is asked for."""
-    handlers: float
-    """How busy the busiest group's lanes are."""
+    handlers: tuple[float, ...]
+    """How busy each group's lanes are."""
     blockers: tuple[str, ...]
     """Why it cannot work."""
     outside: tuple[str, ...]
@@ -38,10 +38,11 @@ class Considered:
         bands = [each.handled_ms["p99"].high for each in self.figures if each.handled_ms]
         return max(bands, default=None)
 
-    @property
-    def utilisation(self) -> float:
-        """Of whatever is used most: reads, bytes or handlers."""
-        return max(self.calls, self.read_bytes, self.handlers)
+    def busy(self, number: int) -> float:
+        """Of a group: whatever it uses most of, the shard's reads, their bytes or its handlers."""
+        if self.option.groups[number].fans_out:
+            return self.handlers[number]
+        return max(self.calls, self.read_bytes, self.handlers[number])
 
 
 def objections(question: Question, considered: Considered) -> list[str]:
@@ -71,18 +72,27 @@ def _asked(question: Question, considered: Considered) -> Iterator[str]:
 
 
 def choosable(question: Question, all_of_them: Sequence[Considered]) -> list[Considered]:
-    """Those without an objection and with a known cost, the cheapest first."""
+    """Those without an objection that can be priced, the cheapest first."""
     fit = [
         each
         for each in all_of_them
         if not objections(question, each) and not missing_machines(question, each)
     ]
-    return sorted(fit, key=lambda each: (_unknowns(each), each.cost.known_usd, each.p99_ms or 0.0))
+    return sorted(fit, key=_dearness)
 
 
-def _unknowns(considered: Considered) -> int:
-    """An option whose price is not known completely can only be told from another like it."""
-    return len(considered.cost.unknown)
+def _dearness(considered: Considered) -> tuple[bool, bool, int, float, float]:
+    """What has a complete price comes first. Of the rest sums cannot be compared, but a shared
+    reader costs nothing and an EFO consumer does, whatever it is."""
+    cost, option = considered.cost, considered.option
+    incomplete = bool(cost.unlisted)
+    return (
+        incomplete,
+        incomplete and option.mode != "provisioned",
+        option.fan_out_consumers if incomplete else 0,
+        cost.known_usd,
+        considered.p99_ms or 0.0,
+    )
 
 
 def missing_machines(question: Question, considered: Considered) -> bool:

@@ -42,6 +42,10 @@ def _readers(readers: Sequence[Reader]) -> list[str]:
             (f"more than {POLLERS} pollers", kinds["boto3-get-records"] > POLLERS),
             (f"more than {FAN_OUT} EFO consumers", fan_out > FAN_OUT),
             ("more than 1 standard mapping", kinds["lambda-standard"] > STANDARD_MAPPINGS),
+            (
+                "several pollers without a standard mapping beside them",
+                kinds["boto3-get-records"] > 1 and not kinds["lambda-standard"],
+            ),
             (f"polls not every {INTERVAL_MS:.0f} ms", bool(intervals)),
         )
         if holds

@@ -27,7 +27,8 @@ def test_the_published_rounds_are_inside(name: str) -> None:
 @pytest.mark.parametrize(
     ("readers", "clause"),
     [
-        ([POLLER] * 4, "more than 3 pollers"),
+        ([POLLER] * 4 + [STANDARD], "more than 3 pollers"),
+        ([POLLER] * 2, "several pollers without a standard mapping beside them"),
         ([EFO] * 3, "more than 2 EFO consumers"),
         ([STANDARD] * 2, "more than 1 standard mapping"),
         ([replace(POLLER, interval_ms=750)], "polls not every 200 ms"),
