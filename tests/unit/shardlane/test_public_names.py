@@ -15,6 +15,8 @@ PUBLIC = {
     "FailurePolicy",
     "KeyedBatchProcessor",
     "Park",
+    "ParkingError",
+    "ParkingLot",
     "Record",
     "SettingsError",
     "ShardlaneError",

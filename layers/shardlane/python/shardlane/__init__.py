@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from shardlane.backoff import Backoff as Backoff
     from shardlane.errors import BadEvent as BadEvent
     from shardlane.errors import BadRecord as BadRecord
+    from shardlane.errors import ParkingError as ParkingError
     from shardlane.errors import SettingsError as SettingsError
     from shardlane.errors import ShardlaneError as ShardlaneError
     from shardlane.outcome import Drop as Drop
     from shardlane.outcome import Park as Park
+    from shardlane.parking.lot import ParkingLot as ParkingLot
     from shardlane.policy import FailurePolicy as FailurePolicy
     from shardlane.processor import KeyedBatchProcessor as KeyedBatchProcessor
     from shardlane.record import Record as Record
@@ -30,6 +32,8 @@ _HOMES = {
     "FailurePolicy": "policy",
     "KeyedBatchProcessor": "processor",
     "Park": "outcome",
+    "ParkingError": "errors",
+    "ParkingLot": "parking.lot",
     "Record": "record",
     "SettingsError": "errors",
     "ShardlaneError": "errors",
@@ -43,6 +47,8 @@ __all__ = [
     "FailurePolicy",
     "KeyedBatchProcessor",
     "Park",
+    "ParkingError",
+    "ParkingLot",
     "Record",
     "SettingsError",
     "ShardlaneError",

@@ -31,9 +31,10 @@ def log_outcome(logger: FailureLogger, outcome: BatchOutcome, *, log_keys: bool)
     elif outcome.failed:
         first = [_described(failure, log_keys) for failure in outcome.first_failures]
         logger.warning(
-            "%d of %d records failed; the first: %s",
+            "%d of %d records failed%s; the first: %s",
             outcome.failed,
             outcome.received,
+            ", which looks like an outage" if outcome.outage else "",
             "; ".join(f"{each['sequence_number']} {each['reason']}" for each in first),
             extra={"shardlane": _counts(outcome) | {"failures": first}},
         )
@@ -55,6 +56,7 @@ def _counts(outcome: BatchOutcome) -> dict[str, Any]:
         "parked": outcome.parked,
         "unsettled": outcome.unsettled,
         "retries": outcome.retries,
+        "outage": outcome.outage,
         "first_unsettled": outcome.first_unsettled,
     }
 

@@ -43,6 +43,8 @@ class BatchOutcome:
     first_failures: tuple[Failure, ...]
     blocked: str | None
     """Why nothing was started at all, if so."""
+    outage: bool
+    """Whether so many keys failed or are quarantined that nothing more was parked or dropped."""
     first_unsettled: str | None
     """The lowest unsettled outer sequence number: the one identifier that is reported."""
 
@@ -53,6 +55,7 @@ class _Counts:
     parked: int = 0
     retries: int = 0
     blocked: str | None = None
+    outage: bool = False
     failed: set[int] = field(default_factory=set)
     first_failures: dict[int, Failure] = field(default_factory=dict)
     """By position: what failed for good, and then could not be parked, is one failure."""
@@ -130,6 +133,7 @@ class KeyedBatch:
     def _conclude(self, position: int, verdict: Verdict, *, asked_for: bool) -> Verdict:
         settles = verdict.action in (Action.PARK, Action.DROP) and not asked_for
         if settles and not self._admits(position, verdict.action):
+            self._counts.outage = True
             verdict = Verdict(Action.STOP, f"many keys fail, so it stays: {verdict.reason}")
         self._note(position, verdict)
         if verdict.action is Action.DROP:
@@ -164,6 +168,7 @@ class KeyedBatch:
             failed=len(counts.failed),
             retries=counts.retries,
             blocked=counts.blocked,
+            outage=counts.outage,
             first_failures=tuple(counts.first_failures.values()),
             first_unsettled=self._lowest(unsettled),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -26,6 +27,9 @@ RawRecord = Mapping[str, Any]
 """One entry of a Lambda event's ``Records`` (AWS Lambda developer guide, "Using Lambda to process
 records from Amazon Kinesis Data Streams")."""
 
+
+MOST_GUNZIPPED_BYTES: Final = 64 * 1024 * 1024
+"""A megabyte of gzip may unpack to a gigabyte; a function has little memory."""
 
 OURS: Final = "shardlane"
 """The field of an entry that holds what we add to a redriven record; the service's have none."""
@@ -153,6 +157,22 @@ class Record:
         except json.JSONDecodeError:
             return _json_of(text)
         return value if end == len(text) else _json_of(text)
+
+    def gunzip(self, most_bytes: int = MOST_GUNZIPPED_BYTES) -> bytes:
+        """The data unpacked from gzip or zlib, as CloudWatch Logs subscriptions send it.
+
+        Raises ``BadRecord`` if it is neither, cut off, or unpacks to more than ``most_bytes``.
+        """
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: either header
+        try:
+            unpacked = unpacker.decompress(self.data, most_bytes)
+        except zlib.error as error:
+            raise BadRecord(f"data is neither gzip nor zlib: {error}") from error
+        if unpacker.unconsumed_tail:
+            raise BadRecord(f"data unpacks to more than {most_bytes} bytes")
+        if not unpacker.eof:
+            raise BadRecord("data is cut off: its gzip or zlib stream does not end")
+        return unpacked
 
     @property
     def headers(self) -> Mapping[str, str]:
