@@ -38,7 +38,7 @@ class Filters:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = [_parsed(pattern) for pattern in patterns]
-        self._reads_data = any("data" in pattern for pattern in self._patterns)
+        self._reads_data = any("data" in _names(pattern) for pattern in self._patterns)
 
     def keep(self, record: Record) -> bool:
         if not self._patterns:
@@ -135,16 +135,28 @@ def _parsed(text: str) -> dict[str, Any]:
         raise FilterError(f"the filter pattern {text!r} is not JSON: {error}") from error
     if not isinstance(pattern, dict):
         raise FilterError(f"the filter pattern {text!r} is not an object")
-    if "data" in pattern and not isinstance(pattern["data"], dict):
-        raise FilterError(f"the filter pattern {text!r}: data must be an object, since it is JSON")
-    unknown = sorted(set(pattern) - {"data", "$or", *METADATA})
+    unknown = sorted(_names(pattern) - {"data", *METADATA})
     if unknown:
         raise FilterError(
             f"the filter pattern {text!r} names {', '.join(unknown)}, "
             f"allowed: data, {', '.join(METADATA)}"
         )
     _check(pattern, text)
+    _check_data(pattern, text)
     return pattern
+
+
+def _names(pattern: Mapping[str, Any]) -> set[str]:
+    """What a pattern asks of a record, also in its alternatives."""
+    names = set(pattern) - {"$or"}
+    return names.union(*(_names(each) for each in pattern.get("$or", ())))
+
+
+def _check_data(pattern: Mapping[str, Any], text: str) -> None:
+    if "data" in pattern and not isinstance(pattern["data"], dict):
+        raise FilterError(f"the filter pattern {text!r}: data must be an object, since it is JSON")
+    for each in pattern.get("$or", ()):
+        _check_data(each, text)
 
 
 def _check(pattern: Mapping[str, Any], text: str) -> None:

@@ -13,8 +13,8 @@ import json
 import sys
 import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shardlane_lab.local_lambda.errors import InvocationRefused
@@ -91,35 +91,28 @@ class InProcessFunction:
         request_id = str(uuid.uuid4())
         context = self._context(request_id, begun_ms)
         try:
-            async with asyncio.timeout(self.timeout_s):
-                payload = await self._call(event, context)
-        except TimeoutError:
-            said = (
-                f"RequestId: {request_id} Error: Task timed out after {self.timeout_s:.2f} seconds"
-            )
-            return failure(
-                "Sandbox.Timedout",
-                said,
-                request_id=request_id,
-                duration_ms=self.timeout_s * 1000.0,
-            )
+            async with asyncio.timeout(self.timeout_s) as deadline:
+                returned = await self._call(event, context)
+        except SystemExit as error:
+            reason = f"Runtime exited with error: exit status {error.code or 0}"
+            result = failure("Runtime.ExitError", f"RequestId: {request_id} Error: {reason}")
         except Exception:
             # The function's own failure, whatever it is: it is the invocation's result.
-            return self._raised(request_id, begun_ms)
-        return InvokeResult(
-            payload=payload, request_id=request_id, duration_ms=self.wall_ms() - begun_ms
-        )
+            result = self._timed_out(request_id) if deadline.expired() else _raised(request_id)
+        else:
+            result = _answered(returned)
+        duration_ms = self.wall_ms() - begun_ms
+        return replace(result, request_id=request_id, duration_ms=duration_ms)
 
     async def _call(self, event: dict[str, Any], context: Context) -> Any:
         # The handler first: what it did stays done when the invocation then times out.
         returned = self.handler(event, context)
         if inspect.isawaitable(returned):
-            returned = await _awaited(returned)
-        payload = json.loads(json.dumps(returned))
+            returned = await returned
         duration_s = self.duration_s(event) if callable(self.duration_s) else self.duration_s
         if duration_s:
             await asyncio.sleep(duration_s)
-        return payload
+        return returned
 
     def _context(self, request_id: str, begun_ms: float) -> Context:
         return Context(
@@ -132,21 +125,28 @@ class InProcessFunction:
             log_group_name=f"/aws/lambda/{self.name}",
         )
 
-    def _raised(self, request_id: str, begun_ms: float) -> InvokeResult:
-        kind, error, trace = sys.exc_info()
-        assert kind is not None
-        return InvokeResult(
-            error={
-                "errorMessage": str(error),
-                "errorType": kind.__name__,
-                "requestId": request_id,
-                "stackTrace": traceback.format_tb(trace),
-            },
-            function_error="Unhandled",
-            request_id=request_id,
-            duration_ms=self.wall_ms() - begun_ms,
-        )
+    def _timed_out(self, request_id: str) -> InvokeResult:
+        said = f"Error: Task timed out after {self.timeout_s:.2f} seconds"
+        return failure("Sandbox.Timedout", f"RequestId: {request_id} {said}")
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
+def _answered(returned: Any) -> InvokeResult:
+    try:
+        return InvokeResult(payload=json.loads(json.dumps(returned)))
+    except (TypeError, ValueError) as error:
+        return failure("Runtime.MarshalError", f"Unable to marshal response: {error}")
+
+
+def _raised(request_id: str) -> InvokeResult:
+    """Of the exception that is being handled."""
+    kind, error, trace = sys.exc_info()
+    assert kind is not None
+    return InvokeResult(
+        error={
+            "errorMessage": str(error),
+            "errorType": kind.__name__,
+            "requestId": request_id,
+            "stackTrace": traceback.format_tb(trace),
+        },
+        function_error="Unhandled",
+    )

@@ -5,6 +5,7 @@ Source: "Return values" of each resource type, CloudFormation template reference
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -63,10 +64,17 @@ def reference(identity: Identity, place: Place) -> str:
     match identity.type:
         case "AWS::SQS::Queue":
             return queue_url(identity.name, place)
+        case "AWS::Lambda::EventSourceMapping":
+            return mapping_uuid(identity.stack, identity.logical_id)
         case "AWS::SNS::Topic" | "AWS::Kinesis::StreamConsumer" | "AWS::Lambda::LayerVersion":
             return _ARN[identity.type](identity, place)
         case _:
             return identity.name
+
+
+def mapping_uuid(stack: str, logical_id: str) -> str:
+    """The service draws one; here it is the same in every run."""
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{stack}/{logical_id}"))
 
 
 def queue_url(name: str, place: Place) -> str:

@@ -3,7 +3,7 @@ send."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from shardlane_lab.local_lambda.errors import MappingError, TemplateError
 from shardlane_lab.local_lambda.function_config import LOCAL_ACCOUNT, LOCAL_REGION, FunctionConfig
 from shardlane_lab.local_lambda.intrinsics import Resolver
 from shardlane_lab.local_lambda.mapping_config import mapping_config
-from shardlane_lab.local_lambda.physical_name import Place
+from shardlane_lab.local_lambda.physical_name import Place, mapping_uuid
 from shardlane_lab.local_lambda.template_values import (
     ConsumerSpec,
     DestinationSpec,
@@ -59,8 +59,7 @@ class _Reader:
         mappings = [self._mapping(*each) for each in self._of("AWS::Lambda::EventSourceMapping")]
         functions = [
             self._function(*each)
-            for each in self._of("AWS::Lambda::Function")
-            if _is_python_folder(each[0], each[2])
+            for each in self._of("AWS::Lambda::Function", wanted=_is_python_folder)
         ]
         _check_functions(mappings, {each.name for each in functions})
         known = {each.name for each in streams}
@@ -78,10 +77,18 @@ class _Reader:
             account=self._place.account,
         )
 
-    def _of(self, *types: str) -> Iterator[tuple[Stack, str, Properties]]:
+    def _of(
+        self, *types: str, wanted: Callable[[Stack, Properties], bool] | None = None
+    ) -> Iterator[tuple[Stack, str, Properties]]:
+        """Resources of these types, in the templates' order, with their properties resolved.
+        ``wanted`` sees them unresolved, so that what is not wanted need not be understood."""
         for stack in self._stacks:
             for logical_id, resource in stack.resources.items():
-                if resource["Type"] in types and self._resolver.exists(stack, logical_id):
+                if resource["Type"] not in types:
+                    continue
+                if not self._resolver.exists(stack, logical_id):
+                    continue
+                if wanted is None or wanted(stack, resource.get("Properties", {})):
                     yield stack, logical_id, self._resolver.properties(stack, logical_id)
 
     def _name(self, stack: Stack, logical_id: str) -> str:
@@ -155,6 +162,7 @@ class _Reader:
             raise MappingError(f"{where}: {error}") from error
         return MappingSpec(
             logical_id=logical_id,
+            uuid=mapping_uuid(stack.name, logical_id),
             function=_last(properties["FunctionName"]),
             stream=stream,
             consumer=consumer,
@@ -167,6 +175,8 @@ class _Reader:
         outputs = {}
         for stack in self._stacks:
             for name, output in stack.template.get("Outputs", {}).items():
+                if "Export" in output:
+                    continue
                 try:
                     outputs[name] = str(self._resolver.resolve(stack, output["Value"]))
                 except TemplateError:
@@ -175,9 +185,10 @@ class _Reader:
 
 
 def _is_python_folder(stack: Stack, properties: Properties) -> bool:
-    """Not a function that the CDK adds for itself (inline code, JavaScript)."""
-    key = properties.get("Code", {}).get("S3Key")
-    return properties.get("Runtime", "").startswith("python") and key in stack.assets
+    """Not a function that the CDK adds for itself (inline code, JavaScript, a runtime that it
+    looks up by region)."""
+    runtime, key = properties.get("Runtime"), properties.get("Code", {}).get("S3Key")
+    return isinstance(runtime, str) and runtime.startswith("python") and key in stack.assets
 
 
 def _asset(stack: Stack, code: Properties, where: str) -> Path:

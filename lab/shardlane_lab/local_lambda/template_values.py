@@ -45,6 +45,8 @@ class MappingSpec:
     """An event source mapping; ``consumer`` is ``None`` for one on the stream itself."""
 
     logical_id: str
+    uuid: str
+    """What ``Ref`` of the mapping gives, and the dimension of its metrics."""
     function: str
     stream: str
     consumer: str | None
@@ -77,7 +79,8 @@ class Template:
     others: tuple[ResourceSpec, ...] = ()
     """Queues, topics, buckets, tables and log groups."""
     outputs: Mapping[str, str] = field(default_factory=dict)
-    """By output name; an output whose value only AWS knows is left out."""
+    """By output name, without exports between stacks; an output whose value only AWS knows is
+    left out."""
     region: str = LOCAL_REGION
     account: str = LOCAL_ACCOUNT
 
