@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import pickle
+import zlib
 from typing import Any
 
 import pytest
@@ -158,6 +160,43 @@ def test_data_that_is_not_json_is_refused_without_repeating_it(data: bytes, mess
 )
 def test_json_may_have_white_space_around_it(data: bytes, value: object) -> None:
     assert plain(data=data).json() == value
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zlib.compress])
+def test_unpacks_gzip_and_zlib(pack: Any) -> None:
+    assert plain(data=pack(b'{"logEvents": []}')).gunzip() == b'{"logEvents": []}'
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "cut off"),
+        (b"{}", "neither gzip nor zlib"),
+        (gzip.compress(b"x")[:-9], "cut off"),
+        (b"\x1f\x8b", "cut off"),
+        (gzip.compress(b"x" * 1_001), "more than 1000 bytes"),
+    ],
+)
+def test_what_cannot_be_unpacked_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(BadRecord, match=message):
+        plain(data=data).gunzip(most_bytes=1_000)
+
+
+def test_a_value_keeps_what_a_kind_of_record_adds() -> None:
+    class Leased(Record):
+        __slots__ = ("fence",)
+
+    record = Leased(
+        stream="s",
+        shard_id=SHARD,
+        sequence_number="1",
+        partition_key="k",
+        data=b"",
+        arrival_ms=1,
+    )
+    Leased.fence.__set__(record, 7)  # type: ignore[attr-defined]
+    kept: Any = record.with_value("v")
+    assert (type(kept), kept.fence, kept.value) == (Leased, 7, "v")
 
 
 def test_a_parked_record_becomes_an_event_again() -> None:

@@ -13,8 +13,6 @@ MOST_ERRORS_SHOWN = 3
 class Model(Protocol):
     """The part of a pydantic model class that is used."""
 
-    __name__: str
-
     def model_validate_json(self, json_data: bytes, /) -> Any: ...
 
 
@@ -27,7 +25,8 @@ def value_of(record: Record, model: Model) -> Any:
     try:
         return model.model_validate_json(record.data)
     except ValueError as error:
-        raise BadRecord(f"data is no {model.__name__}: {_described(error)}") from error
+        name = getattr(model, "__name__", "model")
+        raise BadRecord(f"data is no {name}: {_described(error)}") from error
 
 
 def _described(error: ValueError) -> str:
