@@ -4,7 +4,8 @@ A block's fence reads ```` ```sh run ````, ```` ```sh short ````, ```` ```sh aws
 language that is only shown (``text``, ``json``, ``toml``, ``python`` …):
 
 - ``run``: executed as it stands;
-- ``short``: executed with its seconds replaced, since it measures for minutes;
+- ``short``: executed with its seconds replaced, since it measures for minutes or serves until it
+  is stopped;
 - ``aws``: needs an account; what it would deploy is synthesized instead.
 
 Whatever a block writes to ``out/`` goes to ``out/docs/`` instead: a test must not overwrite what
@@ -75,6 +76,10 @@ def _shortened(text: str) -> str:
             line = f"make demo SECONDS={SHORT_S} OUT=out/docs/demo"
         elif re.search(r"shardlane-lab (run|demo)\b", line):
             line = re.sub(r" --seconds \S+", "", line) + f" --seconds {SHORT_S}"
+        elif re.search(r"shardlane-lab (kinesis|up)\b", line):
+            # It serves until it is stopped; a port that somebody uses here must not matter.
+            free = re.sub(r"--port \d+", "--port 0", line)
+            line = f".venv/bin/python -m tests.docs.until_it_serves {free}"
         lines.append(line)
     return "\n".join(lines) + "\n"
 

@@ -25,7 +25,7 @@ def test_every_shell_block_says_how_it_may_be_run(block: Block) -> None:
 @pytest.mark.slow("it runs what the pages tell a reader to run, whole measurements among it")
 @pytest.mark.parametrize("block", SHELL, ids=lambda block: block.name)
 def test_shell_block_works_as_written(block: Block) -> None:
-    environment = os.environ | {"NO_COLOR": "1"}
+    environment = os.environ | {"NO_COLOR": "1", "npm_config_yes": "true"}
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script(block)],
         cwd=ROOT,

@@ -8,7 +8,6 @@ from pathlib import Path
 from shardlane_lab import experiment
 from shardlane_lab.cli.options import add_app, positive_seconds, template
 from shardlane_lab.cli.run import run_into
-from shardlane_lab.report.write import render_text, write_report
 
 ROUNDS = ("round-1", "round-2")
 
@@ -36,6 +35,8 @@ def execute(given: argparse.Namespace) -> int:
         chosen = experiment.load(experiment.find(name))
         status |= run_into(given.out / name, chosen, deployed, given.seconds)
     folders = [given.out / name for name in ROUNDS]
+    from shardlane_lab.report.write import render_text, write_report
+
     print(render_text(folders))
     write_report(folders, given.out / "report.html")
     print(f"report:  {given.out / 'report.html'}")

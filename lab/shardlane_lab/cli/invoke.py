@@ -11,7 +11,6 @@ from typing import Any
 
 from shardlane_lab.cli.options import add_app, template
 from shardlane_lab.errors import LabError
-from shardlane_lab.local_lambda.invoke import invoke_once
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,6 +27,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def execute(given: argparse.Namespace) -> int:
+    from shardlane_lab.local_lambda.invoke import invoke_once
+
     event = read_event(given.event)
     result = asyncio.run(invoke_once(template(given), given.function, event))
     for line in result.log_lines:

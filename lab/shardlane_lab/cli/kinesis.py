@@ -6,8 +6,6 @@ import argparse
 import asyncio
 
 from shardlane_lab.errors import LabError
-from shardlane_lab.local_kinesis.delays import Delays
-from shardlane_lab.local_kinesis.serve import serve
 
 
 def port_number(text: str) -> int:
@@ -38,6 +36,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def execute(given: argparse.Namespace) -> int:
+    from shardlane_lab.local_kinesis.delays import Delays
+    from shardlane_lab.local_kinesis.serve import serve
+
     delays = Delays.measured() if given.delays == "measured" else Delays.none()
     try:
         asyncio.run(serve(given.port, delays=delays, seed=given.seed, ready=_say))

@@ -1,4 +1,8 @@
-"""``shardlane-lab``: the command line of the lab. Arguments in, one call, an exit status out."""
+"""``shardlane-lab``: the command line of the lab. Arguments in, one call, an exit status out.
+
+A command imports what it runs when it runs: help, errors and the local Kinesis come at once,
+without the seconds that plots and models take to load.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from shardlane_lab.cli import demo, invoke, kinesis, report, run
+from shardlane_lab.cli import demo, invoke, kinesis, plan, report, run, validate
 from shardlane_lab.errors import LabError
 
-COMMANDS = (demo, run, report, invoke, kinesis)
+COMMANDS = (demo, run, report, plan, validate, invoke, kinesis)
 
 
 def parser() -> argparse.ArgumentParser:

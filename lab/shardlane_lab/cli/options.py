@@ -7,7 +7,7 @@ from pathlib import Path
 
 from shardlane_lab.assembly import synthesize
 from shardlane_lab.errors import AssemblyError
-from shardlane_lab.local_lambda.template import Template, read_assembly
+from shardlane_lab.local_lambda.template_values import Template
 
 ASSEMBLY = Path("out/assembly")
 
@@ -43,6 +43,8 @@ def add_app(parser: argparse.ArgumentParser) -> None:
 
 def template(given: argparse.Namespace) -> Template:
     """The template that the options name, synthesized anew unless an assembly was given."""
+    from shardlane_lab.local_lambda.template import read_assembly
+
     if given.assembly is not None:
         if not (given.assembly / "manifest.json").is_file():
             raise AssemblyError(f"{given.assembly} is no cloud assembly: manifest.json is missing")

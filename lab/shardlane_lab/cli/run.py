@@ -9,10 +9,7 @@ from pathlib import Path
 from shardlane_lab import experiment
 from shardlane_lab.cli.options import add_app, positive_seconds, template
 from shardlane_lab.experiment import Experiment
-from shardlane_lab.local_lambda.template import Template
-from shardlane_lab.local_run import LocalRun
-from shardlane_lab.progress import Progress
-from shardlane_lab.report.write import render_text, write_report
+from shardlane_lab.local_lambda.template_values import Template
 from shardlane_lab.run_record import SAMPLES, write_run
 from shardlane_lab.sample import Sample
 
@@ -39,6 +36,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def execute(given: argparse.Namespace) -> int:
     chosen = experiment.load(experiment.find(given.experiment))
     status = run_into(given.out, chosen, template(given), given.seconds)
+    from shardlane_lab.report.write import render_text, write_report
+
     print(render_text([given.out]))
     write_report([given.out], given.out / "report.html")
     print(f"report:  {given.out / 'report.html'}\nsamples: {given.out / 'samples.jsonl'}")
@@ -53,6 +52,9 @@ def run_into(
     What was measured is kept whatever happens: after a Ctrl-C (which goes on as
     ``KeyboardInterrupt``) all of it, after a kill the samples up to then.
     """
+    from shardlane_lab.local_run import LocalRun
+    from shardlane_lab.progress import Progress
+
     if seconds is not None:
         chosen = chosen.model_copy(update={"seconds": seconds})
     with Progress(chosen.name) as progress:
