@@ -33,7 +33,7 @@ class KinesisServer:
     ) -> None:
         self._tls = tls
         self._responder = Responder(model, wall_ms, frame_gap_ms)
-        self._connections: set[_Connection] = set()
+        self._connections = _Connections()
         self._server: asyncio.Server | None = None
 
     async def start(self, port: int = 0) -> int:
@@ -42,6 +42,7 @@ class KinesisServer:
         Raises ``OSError`` that names the port if it is taken.
         """
         loop = asyncio.get_running_loop()
+        self._connections = _Connections()
         try:
             self._server = await loop.create_server(self._connection, HOST, port, ssl=self._tls)
         except OSError as error:
@@ -61,8 +62,7 @@ class KinesisServer:
             return
         self._server.close()
         await self._responder.stop()
-        for connection in list(self._connections):
-            connection.end()
+        self._connections.close()
         await self._server.wait_closed()
         self._server = None
         await asyncio.sleep(0)  # lets the aborted transports close their sockets
@@ -71,10 +71,31 @@ class KinesisServer:
         return _Connection(self._responder, self._connections)
 
 
+class _Connections:
+    """Those of one server. A connection that was accepted while it stopped is ended at once."""
+
+    def __init__(self) -> None:
+        self._open: set[_Connection] = set()
+        self._closed = False
+
+    def add(self, connection: _Connection) -> None:
+        self._open.add(connection)
+        if self._closed:
+            connection.end()
+
+    def discard(self, connection: _Connection) -> None:
+        self._open.discard(connection)
+
+    def close(self) -> None:
+        self._closed = True
+        for connection in list(self._open):
+            connection.end()
+
+
 class _Connection(asyncio.Protocol):
     """One socket; which HTTP it speaks shows in its first bytes."""
 
-    def __init__(self, responder: Responder, connections: set[_Connection]) -> None:
+    def __init__(self, responder: Responder, connections: _Connections) -> None:
         self._responder = responder
         self._connections = connections
         self._transport: asyncio.Transport | None = None

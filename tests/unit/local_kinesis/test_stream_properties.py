@@ -228,7 +228,7 @@ def test_each_reader_gets_every_record_once_and_in_order_of_its_key(
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 300)), min_size=1, max_size=60),
-    st.integers(100, 60_000),
+    st.integers(100, 30_000),
 )
 def test_writes_never_exceed_a_shards_limits_and_are_not_under_granted(
     batches: list[tuple[int, int]], size_bytes: int
