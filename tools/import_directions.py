@@ -1,8 +1,9 @@
 """Checks who may import whom. The rules are data; a breach is printed with its line.
 
 ``functions → shardlane``, ``shardlane_lab → shardlane``, ``shardlane → standard library and
-Powertools`` (boto3 only inside a function, where it is needed), ``stacks`` nothing of the others
-but the settings' field names.
+Powertools``, ``stacks`` nothing of the others but the settings' field names. In ``shardlane`` boto3
+is loaded where it is needed and not before: no module that a handler or a user names reaches it by
+imports at the top level.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class Rule:
     top_level: tuple[str, ...]
     """Modules (and all below them) allowed anywhere in the file."""
     lazily: tuple[str, ...] = ()
-    """Modules allowed only inside a function, so that importing the file stays cheap."""
+    """Modules that importing one of ``entries`` must not load."""
+    entries: tuple[str, ...] = ()
     open_world: bool = False
     """True where any third-party package is fine and only our own are restricted."""
 
@@ -37,6 +39,7 @@ RULES = (
         "shardlane",
         (POWERTOOLS,),
         lazily=("boto3", "botocore", "pydantic"),
+        entries=("shardlane", "shardlane.latency", "shardlane.settings", "shardlane.clock"),
     ),
     Rule("functions", "", ("boto3", "botocore", POWERTOOLS, "shardlane")),
     Rule("lab/shardlane_lab", "shardlane_lab", ("shardlane",), open_world=True),
@@ -73,14 +76,14 @@ def _is_type_checking(node: ast.AST) -> bool:
     )
 
 
-def allowed(module: str, rule: Rule, *, top_level: bool) -> bool:
+def allowed(module: str, rule: Rule) -> bool:
     root = module.split(".")[0]
     if root in sys.stdlib_module_names or (rule.itself and root == rule.itself):
         return True
     if any(module == name or module.startswith(name + ".") for name in rule.top_level):
         return True
     if root in rule.lazily:
-        return not top_level
+        return True  # whether it is reached too early is for `eager_breaches` to say
     return rule.open_world and root not in OURS and not module.startswith(".")
 
 
@@ -88,11 +91,42 @@ def breaches(root: Path) -> Iterator[str]:
     for rule in RULES:
         for path in sorted((root / rule.folder).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            for module, line, top_level in imports(tree):
-                if not allowed(module, rule, top_level=top_level):
-                    lazily = module.split(".")[0] in rule.lazily
-                    where = f"{module} at the top level" if lazily else module
-                    yield f"{path.relative_to(root)}:{line}: must not import {where}"
+            for module, line, _ in imports(tree):
+                if not allowed(module, rule):
+                    yield f"{path.relative_to(root)}:{line}: must not import {module}"
+        if rule.lazily:
+            yield from eager_breaches(top_level_imports(root, rule), rule)
+
+
+def top_level_imports(root: Path, rule: Rule) -> dict[str, set[str]]:
+    """For every module below the rule's folder, what it imports at its top level."""
+    folder = root / rule.folder
+    found = {}
+    for path in sorted(folder.rglob("*.py")):
+        parts = (rule.itself, *path.relative_to(folder).with_suffix("").parts)
+        module = ".".join(part for part in parts if part != "__init__")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        found[module] = {name for name, _, top_level in imports(tree) if top_level}
+    return found
+
+
+def eager_breaches(imported: dict[str, set[str]], rule: Rule) -> Iterator[str]:
+    """The way from each entry of the package to a module that must not be loaded with it."""
+    for entry in rule.entries:
+        way = _way_to_lazy(entry, imported, rule, (entry,))
+        if way:
+            yield f"importing {entry} loads {way[-1]}: {' → '.join(way)}"
+
+
+def _way_to_lazy(
+    module: str, imported: dict[str, set[str]], rule: Rule, way: tuple[str, ...]
+) -> tuple[str, ...]:
+    for name in sorted(imported.get(module, ())):
+        if name.split(".")[0] in rule.lazily:
+            return (*way, name)
+        if name not in way and (found := _way_to_lazy(name, imported, rule, (*way, name))):
+            return found
+    return ()
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ class Collector:
     """The state of a run that is going on. Not thread-safe: one loop feeds it."""
 
     def __init__(
-        self, run: str, labels: Iterable[str], journal: Callable[[Sample], None] | None = None
+        self, run: str, labels: Iterable[str], journal: Callable[[Sample], object] | None = None
     ) -> None:
         """``journal`` is told of every sample as it comes."""
         self._run = run

@@ -43,7 +43,7 @@ class LocalRun:
         experiment: Experiment,
         template: Template,
         progress: Progress,
-        journal: Callable[[Sample], None] | None = None,
+        journal: Callable[[Sample], object] | None = None,
     ) -> None:
         """``journal`` is told of every sample as it comes."""
         self._experiment = experiment

@@ -76,9 +76,13 @@ def write_statistics(path: Path, rows: Iterable[MinuteStatistic]) -> None:
 
 
 def read_statistics(path: Path) -> list[MinuteStatistic]:
+    """Raises ``ValueError`` naming the line that is damaged."""
     rows = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        values = json.loads(line)
-        values["dimensions"] = dimensions(**values["dimensions"])
-        rows.append(MinuteStatistic(**values))
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            values = json.loads(line)
+            values["dimensions"] = dimensions(**values["dimensions"])
+            rows.append(MinuteStatistic(**values))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path}:{number}: not a metric's minute: {error}") from error
     return rows

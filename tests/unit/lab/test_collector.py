@@ -1,6 +1,7 @@
 """What a run gathers, and when it has everything."""
 
 import pytest
+
 from shardlane_lab.collector import Collector
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from shardlane_lab import experiment
 from shardlane_lab.errors import ExperimentError
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from shardlane_lab.metric import Datum, dimensions, per_minute, read_statistics, write_statistics
 from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord, read_run, write_run
 from shardlane_lab.sample import Sample, read_samples, write_samples
@@ -61,6 +62,14 @@ def test_statistics_come_back_as_they_were(tmp_path: Path) -> None:
     rows = per_minute([Datum("AWS/Lambda", "N", dimensions(B="2", A="1"), 1.5, 0)], 0)
     write_statistics(tmp_path / "metrics.jsonl", rows)
     assert read_statistics(tmp_path / "metrics.jsonl") == rows
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"dimensions": {}}', "null"])
+def test_a_damaged_statistic_is_an_error_with_its_number(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"metrics\.jsonl:1: not a metric's minute"):
+        read_statistics(path)
 
 
 def a_run() -> Run:

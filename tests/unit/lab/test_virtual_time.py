@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+
 from shardlane_lab.virtual_time import EPOCH_MS, Deadlock, run_virtual, wall_ms
 
 

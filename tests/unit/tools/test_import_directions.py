@@ -4,8 +4,9 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from tools import import_directions
-from tools.import_directions import RULES, allowed, imports
+from tools.import_directions import RULES, allowed, eager_breaches, imports
 
 ROOT = Path(__file__).parents[3]
 PACKAGE, FUNCTIONS, LAB, STACKS = RULES
@@ -16,30 +17,42 @@ def test_this_repository_keeps_its_rules() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "module", "top_level", "expected"),
+    ("rule", "module", "expected"),
     [
-        (PACKAGE, "json", True, True),
-        (PACKAGE, "aws_lambda_powertools.utilities.batch", True, True),
-        (PACKAGE, "boto3", True, False),
-        (PACKAGE, "boto3", False, True),
-        (PACKAGE, "shardlane_lab.sample", False, False),
-        (FUNCTIONS, "shardlane", True, True),
-        (FUNCTIONS, "boto3", True, True),
-        (FUNCTIONS, "stacks.settings", True, False),
-        (FUNCTIONS, ".sibling", True, False),
-        (LAB, "shardlane.latency", True, True),
-        (LAB, "rich.live", True, True),
-        (LAB, "stacks.settings", True, False),
-        (STACKS, "aws_cdk", True, True),
-        (STACKS, "shardlane.settings", True, True),
-        (STACKS, "shardlane", True, False),
-        (STACKS, "shardlane_lab", True, False),
+        (PACKAGE, "json", True),
+        (PACKAGE, "aws_lambda_powertools.utilities.batch", True),
+        (PACKAGE, "boto3", True),
+        (PACKAGE, "requests", False),
+        (PACKAGE, "shardlane_lab.sample", False),
+        (FUNCTIONS, "shardlane", True),
+        (FUNCTIONS, "boto3", True),
+        (FUNCTIONS, "stacks.settings", False),
+        (FUNCTIONS, ".sibling", False),
+        (LAB, "shardlane.latency", True),
+        (LAB, "rich.live", True),
+        (LAB, "stacks.settings", False),
+        (STACKS, "aws_cdk", True),
+        (STACKS, "shardlane.settings", True),
+        (STACKS, "shardlane", False),
+        (STACKS, "shardlane_lab", False),
     ],
 )
-def test_who_may_import_whom(
-    rule: import_directions.Rule, module: str, top_level: bool, expected: bool
-) -> None:
-    assert allowed(module, rule, top_level=top_level) is expected
+def test_who_may_import_whom(rule: import_directions.Rule, module: str, expected: bool) -> None:
+    assert allowed(module, rule) is expected
+
+
+def test_boto3_must_not_come_with_the_package() -> None:
+    imported = {
+        "shardlane": {"shardlane.record"},
+        "shardlane.record": {"json", "shardlane", "shardlane.store"},
+        "shardlane.store": {"boto3"},
+        "shardlane.client": {"botocore.config", "shardlane.store"},
+    }
+    assert list(eager_breaches(imported, PACKAGE)) == [
+        "importing shardlane loads boto3: shardlane → shardlane.record → shardlane.store → boto3"
+    ]
+    imported["shardlane.record"].discard("shardlane.store")
+    assert list(eager_breaches(imported, PACKAGE)) == []
 
 
 def test_what_counts_as_top_level() -> None:
