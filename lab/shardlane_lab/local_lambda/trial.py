@@ -25,11 +25,13 @@ from shardlane_lab.local_lambda.invoke_result import InvokeResult
 from shardlane_lab.local_lambda.mapping import EventSourceMapping, MappingPorts
 from shardlane_lab.local_lambda.mapping_config import MappingConfig, MappingIdentity
 from shardlane_lab.local_lambda.poll_timing import PollTiming
-from shardlane_lab.local_lambda.trial_stream import STREAM, create_stream, register_consumer
+from shardlane_lab.local_lambda.stream_setup import create_stream, register_consumer
+from shardlane_lab.local_lambda.template_values import StreamSpec
 from shardlane_lab.metric import Datum
 from shardlane_lab.virtual_time import EPOCH_MS, VirtualTimeLoop, wall_ms
 
 T = TypeVar("T")
+STREAM = "orders"
 FUNCTION = "function"
 MAPPING_UUID = "00000000-0000-4000-8000-000000000001"
 MOST_AT_ONCE = 500
@@ -224,10 +226,13 @@ class MappingTrial:
 
     async def _create(self) -> MappingIdentity:
         settings = self.settings
-        stream_arn = await create_stream(self.client, settings.shards, settings.retention_hours)
+        stream = StreamSpec(
+            name=STREAM, shard_count=settings.shards, retention_hours=settings.retention_hours
+        )
+        stream_arn = await create_stream(self.client, stream)
         consumer_arn = None
         if settings.source == "efo":
-            consumer_arn = await register_consumer(self.client, stream_arn)
+            consumer_arn = await register_consumer(self.client, stream_arn, FUNCTION)
         return MappingIdentity(
             uuid=MAPPING_UUID,
             function_name=FUNCTION,

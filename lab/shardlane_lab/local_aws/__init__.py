@@ -1,0 +1,1 @@
+"""The AWS services beside Kinesis and Lambda, from moto, behind one lock."""
