@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -12,8 +11,7 @@ from botocore.config import Config
 from botocore.retries import quota, standard
 
 from shardlane_lab.simulator.retry import RetryingClient, RetryRules
-
-THROTTLE = {"Error": {"Code": "ProvisionedThroughputExceededException"}}
+from tests.unit.simulator.botocore_retries import BotocoreRetries
 
 
 def test_attempts_are_those_of_a_client_with_three_retries() -> None:
@@ -42,46 +40,11 @@ def test_constants_are_those_of_the_installed_botocore() -> None:
     assert rules.backoff_factor == 1.0
 
 
-class Botocore:
-    """botocore's own quota, checker and backoff around a call that is throttled or not."""
-
-    def __init__(self, max_attempts: int, random: Any) -> None:
-        adapter = standard.RetryEventAdapter()
-        detector = standard.ThrottlingErrorDetector(adapter)
-        self.quota = quota.RetryQuota()
-        self._checker = standard.RetryQuotaChecker(self.quota, detector)
-        self._policy = standard.RetryPolicy(
-            standard.StandardRetryConditions(max_attempts=max_attempts),
-            standard.ExponentialBackoff(
-                random=random, service_name="kinesis", throttling_detector=detector
-            ),
-        )
-        self._attempt = 1
-        self._request: dict[str, Any] = {}
-
-    def succeeded(self) -> None:
-        self._checker.release_retry_quota(self._request, SimpleNamespace(status_code=200))
-        self._attempt, self._request = 1, {}
-
-    def refused(self) -> float | None:
-        context = standard.RetryContext(
-            attempt_number=self._attempt,
-            parsed_response=THROTTLE,
-            http_response=SimpleNamespace(status_code=400, headers={}),
-            request_context=self._request,
-        )
-        if self._policy.should_retry(context) and self._checker.acquire_retry_quota(context):
-            self._attempt += 1
-            return float(self._policy.compute_retry_delay(context))
-        self._attempt, self._request = 1, {}
-        return None
-
-
 @pytest.mark.parametrize("refusals", [0.1, 0.5, 0.7, 0.95])
 def test_every_decision_is_botocores(refusals: float) -> None:
     """2,000 calls with a given share of throttles: same pauses, same surfacing, same quota."""
     ours = RetryingClient(RetryRules(), Random(7).random)
-    theirs = Botocore(RetryRules().max_attempts, Random(7).random)
+    theirs = BotocoreRetries(RetryRules().max_attempts, Random(7).random)
     fate = Random(refusals)
     surfaced = 0
     for _ in range(2000):
