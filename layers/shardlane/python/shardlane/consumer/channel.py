@@ -45,6 +45,16 @@ class Channel:
         """Deliveries that wait for their start."""
         return self._lanes.waiting
 
+    @property
+    def has_startable(self) -> bool:
+        """Whether ``take`` may find something else to start."""
+        return self._lanes.has_startable
+
+    @property
+    def keys_aside(self) -> int:
+        """Keys that wait for their next attempt."""
+        return self._lanes.keys_aside
+
     def offer(self, reading: Reading, records: Sequence[RawRecord]) -> None:
         """A reader has read these, in stream order."""
         if reading.halted or not records:
@@ -122,6 +132,14 @@ class Channel:
         else:
             self._lanes.set_aside(delivery, due_s)
 
+    def joins_its_key(self, delivery: Delivery) -> bool:
+        """Puts a delivery that was taken, but not started, behind its key if that is set aside;
+        says whether it was."""
+        if not self._lanes.is_aside(delivery):
+            return False
+        self.set_aside(delivery, due_s=0.0)
+        return True
+
     def release(self, delivery: Delivery) -> None:
         """The delivery that was taken ends without being settled.
 
@@ -165,6 +183,9 @@ class Channel:
                 self._admit()  # it may have reached its bound before
         elif reading.ended and not reading.watermark.outstanding:
             reading.notify()
+        if reading.watched:
+            reading.watched = False
+            reading.notify()
         if reading.thirsty:
             self._quench(reading)
 
@@ -183,6 +204,7 @@ class Channel:
         reading.halted = True
         if reading.has_data:
             self._ring.remove(reading)
+            reading.ended = False  # what is dropped here was part of the shard
         self.pending_bytes -= reading.pending_bytes
         reading.pending_bytes = 0
         reading.pending.clear()
@@ -277,22 +299,25 @@ class Channel:
         data: bytes = raw["Data"]
         reading.pending_bytes -= len(data)
         self.pending_bytes -= len(data)
-        place = Place(raw["SequenceNumber"], 0, round(raw["ApproximateArrivalTimestamp"] * 1000))
+        arrival_ms = round(raw["ApproximateArrivalTimestamp"] * 1000)
+        place = Place(raw["SequenceNumber"], 0, arrival_ms, raw["PartitionKey"])
         if data.startswith(aggregate.MAGIC):
             inner = aggregate.unpack(data)
             if inner is not None:
                 reading.inner.extend(
-                    InnerRecord(place._replace(sub=sub), each.partition_key, each.data)
+                    InnerRecord(
+                        place._replace(sub=sub, partition_key=each.partition_key), each.data
+                    )
                     for sub, each in enumerate(inner)
                 )
                 return 0
-        return self._deliver(reading, place, raw["PartitionKey"], data)
+        return self._deliver(reading, place, data)
 
-    def _deliver(self, reading: Reading, place: Place, partition_key: str, data: bytes) -> int:
+    def _deliver(self, reading: Reading, place: Place, data: bytes) -> int:
         if reading.skip_through is not None and _is_behind(place, reading):
             return 0
-        record = held_record(reading, place, partition_key, data)
-        size_bytes = len(data) + len(partition_key)
+        record = held_record(reading, place, data)
+        size_bytes = len(data) + len(place.partition_key)
         reading.held_bytes += size_bytes
         index = reading.watermark.register(place)
         self._lanes.push(Delivery(record, reading, index, size_bytes, self._key_of(record)))

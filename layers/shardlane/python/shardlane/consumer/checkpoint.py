@@ -43,6 +43,10 @@ class Checkpoint:
         return self.value == SHARD_END
 
     @property
+    def place(self) -> tuple[str, int]:
+        return (self.value, self.sub)
+
+    @property
     def order(self) -> tuple[int, int, int]:
         """For comparing two checkpoints of one shard: numbers as integers, not as text."""
         if self.is_number:

@@ -55,7 +55,7 @@ _set_value = _setter(Record, "value")
 _set_reading = _setter(HeldRecord, "_reading")
 
 
-def held_record(reading: Reading, place: Place, partition_key: str, data: bytes) -> HeldRecord:
+def held_record(reading: Reading, place: Place, data: bytes) -> HeldRecord:
     """A record of a reading; the same as the constructor would give, in a third of its time."""
     record = _new(HeldRecord)
     _set_event(record, None)
@@ -63,7 +63,7 @@ def held_record(reading: Reading, place: Place, partition_key: str, data: bytes)
     _set_shard_id(record, reading.shard_id)
     _set_sequence_number(record, place.sequence_number)
     _set_sub_sequence_number(record, place.sub)
-    _set_partition_key(record, partition_key)
+    _set_partition_key(record, place.partition_key)
     _set_data(record, data)
     _set_arrival_ms(record, place.arrival_ms)
     _set_value(record, None)

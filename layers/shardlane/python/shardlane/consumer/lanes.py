@@ -125,6 +125,11 @@ class Lanes:
         if not lane.listed:
             self._list(lane)
 
+    def is_aside(self, delivery: Delivery) -> bool:
+        """Whether another delivery of its key is set aside, and this one has to wait behind it."""
+        aside = self._aside.get(_name(delivery))
+        return aside is not None and aside.head is not delivery
+
     def wake(self, now_s: float) -> None:
         """Lets the keys start again whose wait is over."""
         while self._due and self._due[0][0] <= now_s:

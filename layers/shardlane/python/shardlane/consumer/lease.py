@@ -133,7 +133,7 @@ def taken(row: Lease, me: str, stream_created_ms: int, start_ms: int | None) -> 
         owner=me,
         checkpoint_owner=None,
         counter=row.counter + 1,
-        switches=row.switches + (row.owner != me),
+        switches=row.switches + (row.owner not in (None, me)),
         stream_created_ms=stream_created_ms,
         start_ms=start_ms if row.start_ms is None else row.start_ms,
     )

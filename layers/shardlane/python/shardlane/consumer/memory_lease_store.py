@@ -23,7 +23,9 @@ class MemoryLeaseStore:
         return False
 
     async def open(self, stream: StreamIdentity) -> MemoryLeaseTable:
-        return self._tables.setdefault(stream.arn, MemoryLeaseTable(stream))
+        table = self._tables.setdefault(stream.arn, MemoryLeaseTable())
+        table.stream_created_ms = stream.created_ms
+        return table
 
     async def close(self) -> None:
         """There is nothing to free."""
@@ -32,8 +34,8 @@ class MemoryLeaseStore:
 class MemoryLeaseTable:
     """The rules of ``lease`` on a dictionary. Each verb runs without an await: it is atomic."""
 
-    def __init__(self, stream: StreamIdentity) -> None:
-        self._stream = stream
+    def __init__(self) -> None:
+        self.stream_created_ms = 0
         self.rows: dict[str, Lease] = {}
 
     async def scan(self) -> list[Lease]:
@@ -53,7 +55,7 @@ class MemoryLeaseTable:
         )
 
     async def take(self, seen: Lease, me: str, start_ms: int | None) -> Answer:
-        created_ms = self._stream.created_ms
+        created_ms = self.stream_created_ms
         return self._change(
             seen.shard_id,
             lambda row: rules.may_take(row, seen),

@@ -15,18 +15,19 @@ RawRecord = Mapping[str, Any]
 
 
 class Place(NamedTuple):
-    """Where a record stands, and how old it is; small, because 10,000 of them may be kept."""
+    """Where a record stands, how old it is and whose; without its payload, because 10,000 of
+    them may be kept."""
 
     sequence_number: str
     sub: int
     arrival_ms: int
+    partition_key: str
 
 
 class InnerRecord(NamedTuple):
     """A record of an aggregate that was taken apart."""
 
     place: Place
-    partition_key: str
     data: bytes
 
 
@@ -58,6 +59,7 @@ class Reading:
         "stream",
         "thirsty",
         "waiting",
+        "watched",
         "watermark",
     )
 
@@ -87,6 +89,8 @@ class Reading:
         """The shard has no more records than what was offered."""
         self.thirsty = False
         """The reader waits to be told that it may ask for more."""
+        self.watched = False
+        """The lease's keeper waits to be told that the mark has moved."""
         self.recalled: deque[Delivery] = deque()
         """Were in the channel and had to make room; they go first."""
         self.inner: deque[InnerRecord] = deque()
@@ -101,8 +105,8 @@ class Reading:
         """Payload of deliveries that are not settled."""
         self.watermark: Watermark[Place] = Watermark()
         self.notify: Callable[[], None] = _nobody
-        """Called when a thirsty reader may ask for more, when a shard that has ended is drained,
-        and when a delivery of a halted or closed reading stops running."""
+        """Called when a thirsty reader may ask for more, when a watched mark moves, when a shard
+        that has ended is drained, and when a delivery of a halted reading stops running."""
 
     @property
     def has_data(self) -> bool:

@@ -1,0 +1,127 @@
+"""The service through boto3. Everything that blocks is in daemon threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from shardlane.consumer.daemon_pool import DaemonPool
+from shardlane.consumer.errors import ConsumerError, KinesisRefused, KinesisUnreachable
+from shardlane.consumer.event_thread import EventThread
+from shardlane.consumer.kinesis_client import make_clients
+
+MOST_CALLS = 64
+"""Calls under way together; more wait for their turn."""
+
+
+class Boto3Kinesis:
+    """A ``KinesisPort``. Its clients are made at the first call, in a thread: loading boto3's
+    models takes a while."""
+
+    def __init__(self, **options: Any) -> None:
+        """``options`` are those of botocore's ``create_client`` (``region_name``,
+        ``endpoint_url``, …), and ``profile``."""
+        self._options = options
+        self._pool = DaemonPool("shardlane-kinesis", MOST_CALLS)
+        self._making = DaemonPool("shardlane-kinesis-client", 1)
+        self._clients: tuple[Any, Any] | None = None
+        self._told: tuple[str, float] | None = None
+        """The Date of the newest answer, and when it came (monotonic)."""
+
+    async def call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        client, _ = await self._made()
+        return await self._pool.run(self._call, client, operation, request)
+
+    async def subscribe(self, request: Mapping[str, Any]) -> EventThread:
+        _, client = await self._made()
+        thread = EventThread(lambda: client.subscribe_to_shard(**request), translated)
+        try:
+            await thread.opened()
+        except BaseException:
+            await thread.close()
+            raise
+        return thread
+
+    def service_ms(self) -> float:
+        if self._told is None:
+            raise ConsumerError("the service has not told its time yet")
+        date, told_s = self._told
+        return parsedate_to_datetime(date).timestamp() * 1000 + (time.monotonic() - told_s) * 1000
+
+    async def close(self) -> None:
+        self._pool.close()
+        self._making.close()
+        if self._clients is not None:
+            for client in self._clients:
+                client.close()
+
+    # --- inside -----------------------------------------------------------------------------
+
+    async def _made(self) -> tuple[Any, Any]:
+        if self._clients is None:
+            self._clients = await self._making.run(self._make)
+        return self._clients
+
+    def _make(self) -> tuple[Any, Any]:
+        if self._clients is not None:
+            return self._clients  # two calls were first
+        try:
+            return make_clients(self._options)
+        except Exception as error:  # a missing region, a profile that is not there
+            raise ConsumerError(f"cannot make a Kinesis client: {error}") from error
+
+    def _call(self, client: Any, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        method = getattr(client, _METHODS[operation])
+        try:
+            answer: Mapping[str, Any] = method(**request)
+        except Exception as error:  # every kind has its translation
+            raise translated(error, operation) from error
+        date = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+        if date is not None:
+            self._told = (date, time.monotonic())
+        return answer
+
+
+_METHODS = {
+    "DescribeStreamConsumer": "describe_stream_consumer",
+    "DescribeStreamSummary": "describe_stream_summary",
+    "GetRecords": "get_records",
+    "GetShardIterator": "get_shard_iterator",
+    "ListShards": "list_shards",
+    "ListStreamConsumers": "list_stream_consumers",
+    "PutRecords": "put_records",
+    "RegisterStreamConsumer": "register_stream_consumer",
+}
+
+
+def translated(error: BaseException, operation: str) -> BaseException:
+    """The port's exception for one of boto3's; what is neither an answer nor a broken connection
+    stays as it is.
+
+    Source: what botocore raises for broken answers and streams, found by breaking them: its own
+    errors, urllib3's, and those of its parsers.
+    """
+    from botocore.eventstream import ParserError
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        NoCredentialsError,
+        ParamValidationError,
+    )
+    from botocore.parsers import ResponseParserError
+    from urllib3.exceptions import HTTPError
+
+    if isinstance(error, ClientError):
+        told = error.response.get("Error", {})
+        return KinesisRefused(told.get("Code", "Unknown"), told.get("Message", ""), operation)
+    if isinstance(error, NoCredentialsError):
+        return ConsumerError(f"{operation}: {error}")
+    if isinstance(error, ParamValidationError):
+        return ConsumerError(f"{operation}: {error}")
+    broken = (BotoCoreError, ResponseParserError, ParserError, HTTPError, OSError, ValueError)
+    if isinstance(error, (*broken, AttributeError)):
+        # AttributeError: urllib3's, when its connection was shut down during a read.
+        return KinesisUnreachable(f"{operation}: {type(error).__name__}: {error}")
+    return error

@@ -1,0 +1,49 @@
+"""Handlers of batches, whatever kind of function they are. (Those of records: ``attempt``.)"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from shardlane.attempt import is_async
+from shardlane.consumer.daemon_pool import DaemonPool
+from shardlane.record import Record
+
+Handler = Callable[[Record], Any]
+"""``handler(record)``, plain or async."""
+BatchHandler = Callable[[Sequence[Record]], Any]
+"""``handler(records)``, plain or async."""
+BatchCall = Callable[[Sequence[Record]], Awaitable[Exception | None]]
+"""Runs a batch handler and returns what it failed with, or None."""
+
+__all__ = ["BatchCall", "BatchHandler", "Handler", "batch_call", "is_async"]
+
+
+def batch_call(handler: BatchHandler, *, threads: bool) -> BatchCall:
+    """An async handler runs on the loop, a plain one in a thread, if there are any."""
+    if is_async(handler):
+        return lambda records: _attempt_async(handler, records)
+    if not threads:
+        return lambda records: _attempt_here(handler, records)
+    pool = DaemonPool("shardlane-batch", most=1)
+    return lambda records: pool.run(_attempt, handler, records)
+
+
+def _attempt(handler: BatchHandler, records: Sequence[Record]) -> Exception | None:
+    try:
+        handler(records)
+    except Exception as error:  # the failure policy decides about every kind
+        return error
+    return None
+
+
+async def _attempt_here(handler: BatchHandler, records: Sequence[Record]) -> Exception | None:
+    return _attempt(handler, records)
+
+
+async def _attempt_async(handler: BatchHandler, records: Sequence[Record]) -> Exception | None:
+    try:
+        await handler(records)
+    except Exception as error:  # the failure policy decides about every kind
+        return error
+    return None

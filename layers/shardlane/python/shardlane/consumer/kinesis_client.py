@@ -1,0 +1,74 @@
+"""boto3's Kinesis clients as the consumer needs them: no retries, plain times, quick answers."""
+
+from __future__ import annotations
+
+import json
+from binascii import a2b_base64
+from collections.abc import Mapping
+from typing import Any
+
+CALL_TIMEOUT_S = 30.0
+"""For an answer of 10 MiB on a slow line."""
+STREAM_TIMEOUT_S = 40.0
+"""Longer than a reader waits for an event: it is the reader that gives up first."""
+
+
+class AnswerParser:
+    """Reads answers of GetRecords itself, and leaves all others to botocore's parser.
+
+    botocore walks through a model of the answer for every field of every record, which costs more
+    than everything else that happens to the record here.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def parse(self, response: Mapping[str, Any], shape: Any) -> Any:
+        """``shape`` is botocore's model of the answer."""
+        if shape is None or shape.name != "GetRecordsOutput" or response["status_code"] != 200:
+            return self._inner.parse(response, shape)
+        answer = json.loads(response["body"])
+        for record in answer["Records"]:
+            record["Data"] = a2b_base64(record["Data"])
+        headers = {name.lower(): value for name, value in response["headers"].items()}
+        answer["ResponseMetadata"] = {
+            "HTTPStatusCode": 200,
+            "HTTPHeaders": headers,
+            "RequestId": headers.get("x-amzn-requestid", ""),
+        }
+        return answer
+
+
+def make_clients(options: Mapping[str, Any]) -> tuple[Any, Any]:
+    """A client for calls and one for subscriptions; ``options`` go to ``create_client``, but
+    ``profile``, which names the profile.
+
+    A session of their own: its parser is not what other clients of the process expect.
+    """
+    from botocore.config import Config
+    from botocore.parsers import ResponseParserFactory
+    from botocore.session import Session
+
+    class ParserFactory(ResponseParserFactory):  # type: ignore[misc]
+        def create_parser(self, protocol_name: str) -> AnswerParser:
+            return AnswerParser(super().create_parser(protocol_name))
+
+    options = dict(options)
+    session = Session(profile=options.pop("profile", None))
+    factory = ParserFactory()
+    factory.set_parser_defaults(timestamp_parser=float)
+    session.register_component("response_parser_factory", factory)
+    return (
+        session.create_client("kinesis", config=_config(Config, CALL_TIMEOUT_S), **options),
+        session.create_client("kinesis", config=_config(Config, STREAM_TIMEOUT_S), **options),
+    )
+
+
+def _config(config: Any, read_timeout_s: float) -> Any:
+    return config(
+        connect_timeout=5,
+        read_timeout=read_timeout_s,
+        retries={"total_max_attempts": 1},
+        max_pool_connections=256,
+        tcp_keepalive=True,
+    )
