@@ -139,7 +139,8 @@ class LocalStack:
         await self._start_aws()
         await self._start_kinesis()
         for config in self._template.functions:
-            await self._start_function(self._with_arns(config))
+            self._add_function(self._with_arns(config))
+        await asyncio.gather(*(each.start() for each in self.functions.values()))
         enabled = [each for each in self._template.mappings if each.enabled]
         for number, spec in enumerate(enabled):
             await self._start_mapping(spec, self._options.seed + number)
@@ -164,13 +165,12 @@ class LocalStack:
             stream_arn = self._arns[consumer.stream]
             self._arns[consumer.name] = await register_consumer(client, stream_arn, consumer.name)
 
-    async def _start_function(self, config: FunctionConfig) -> None:
+    def _add_function(self, config: FunctionConfig) -> None:
         function = LocalFunction(
             config, on_log=self._log, observer=self._observe, endpoints=self._endpoints()
         )
         self._places[config.name] = (config.log_group_name, function.log_stream)
         self._stack.push_async_callback(function.stop)
-        await function.start()
         self.functions[config.name] = function
 
     async def _start_mapping(self, spec: MappingSpec, seed: int) -> None:

@@ -5,6 +5,7 @@ LabError
 ├── UnknownFunction        no function of that name in the template
 ├── MappingError           a mapping parameter outside the service's range
 ├── FilterError            a filter pattern that the service would refuse
+├── MappingFailed          a mapping cannot read its stream any more
 └── InvocationRefused      the service did not take the invocation (throttled, too large): the
                            function never saw it, and a mapping tries it again
 """
@@ -34,6 +35,10 @@ class MappingError(LabError):
 
 class FilterError(LabError):
     """Names the pattern and what is wrong with it."""
+
+
+class MappingFailed(LabError):
+    """Names the function, the source and the service's refusal, which is its cause."""
 
 
 class InvocationRefused(LabError):

@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shardlane_lab.local_kinesis.errors import ServiceError
 from shardlane_lab.local_lambda.checkpoint import (
     Checkpoints,
     MemoryCheckpoints,
     ShardEnd,
     Since,
 )
+from shardlane_lab.local_lambda.errors import MappingFailed
 from shardlane_lab.local_lambda.event_filter import Filters
 from shardlane_lab.local_lambda.mapping_config import MappingConfig, MappingIdentity
 from shardlane_lab.local_lambda.mapping_metrics import MappingMetrics
@@ -88,13 +90,21 @@ class EventSourceMapping:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Raises ``ServiceError`` if the stream cannot be read, e.g. because it is gone."""
+        """Raises ``MappingFailed`` if the stream cannot be read, e.g. because it is gone."""
         running = asyncio.create_task(self._read_all())
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait((running, stopping), return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
+        except (ServiceError, BaseExceptionGroup) as error:
+            refusal = _first_refusal(error)
+            if refusal is None:
+                raise
+            raise MappingFailed(
+                f"the mapping of {self._identity.function_name} on "
+                f"{self._identity.source_arn}: {refusal}"
+            ) from refusal
         finally:
             for task in (running, stopping):
                 task.cancel()
@@ -189,3 +199,11 @@ class EventSourceMapping:
 
     async def _call(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         return await patiently(self._ports.kinesis, self._ports.rng, operation, request)
+
+
+def _first_refusal(error: BaseException) -> ServiceError | None:
+    """Shards are read in groups of tasks, and a group wraps what its tasks raise."""
+    if isinstance(error, BaseExceptionGroup):
+        found = (_first_refusal(each) for each in error.exceptions)
+        return next((each for each in found if each is not None), None)
+    return error if isinstance(error, ServiceError) else None
