@@ -13,8 +13,6 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from shardlane_lab.planner import as_json, cost_table, text
-from shardlane_lab.planner.plan import plan
 from shardlane_lab.planner.question import Question
 from shardlane_lab.prices.price_table import read_prices, shipped_prices
 from shardlane_lab.simulator.parameters import CALIBRATIONS
@@ -45,6 +43,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def execute(given: argparse.Namespace) -> int:
+    # Not above: no other command needs numpy, and importing it takes longer than all the rest.
+    from shardlane_lab.planner import as_json, cost_table, text
+    from shardlane_lab.planner.plan import plan
+
     asked = Question(**{each.name: getattr(given, each.name) for each in fields(Question)})
     table = shipped_prices() if given.prices is None else read_prices(given.prices)
     prices = table.region(asked.region)

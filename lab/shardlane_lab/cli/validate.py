@@ -7,9 +7,7 @@ import argparse
 from rich.console import Console
 from rich.progress import Progress
 
-from shardlane_lab.simulator.calibration import profiles
-from shardlane_lab.simulator.validate import SEEDS, validate
-from shardlane_lab.simulator.validate_text import as_json, render
+SEEDS = 100
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,6 +28,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def execute(given: argparse.Namespace) -> int:
+    # Not above: no other command needs numpy, and importing it takes longer than all the rest.
+    from shardlane_lab.simulator.calibration import profiles
+    from shardlane_lab.simulator.validate import validate
+    from shardlane_lab.simulator.validate_text import as_json, render
+
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         fitting = progress.add_task("fitted values, by Round 1", total=1.0)

@@ -20,7 +20,6 @@ from shardlane_lab.simulator.seeds import Setting, run_settings
 ROUNDS = {"1": "round-1", "2": "round-2"}
 """Published round and the experiment that reproduces it."""
 COMPARED: tuple[Statistic, ...] = ("p50", "p90", "p99", "max")
-SEEDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +81,7 @@ def round_setting(round_name: str, parameters: Parameters) -> Setting:
 
 
 def validate(
-    seeds: int = SEEDS,
+    seeds: int,
     *,
     processes: int | None = None,
     calibrations: Sequence[Parameters] = (H0, H1),

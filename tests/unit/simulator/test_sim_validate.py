@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,8 @@ from shardlane_lab.cli import validate as command
 from shardlane_lab.local_kinesis.delays import Delays
 from shardlane_lab.local_kinesis.limiter import LimiterShape
 from shardlane_lab.local_kinesis.limits import Limits
+from shardlane_lab.simulator import calibration
+from shardlane_lab.simulator import validate as comparison
 from shardlane_lab.simulator.calibration import FITTED, profiles
 from shardlane_lab.simulator.parameters import H1, Parameters
 from shardlane_lab.simulator.seeds import run_settings
@@ -117,6 +121,13 @@ class TestOutput:
         assert "Round 2 H1 lambda-efo p50" in text.splitlines()[-1]
 
 
+def test_the_command_line_starts_without_numpy() -> None:
+    """It takes longer to import than everything else together."""
+    commands = "shardlane_lab.cli.plan, shardlane_lab.cli.validate"
+    code = f"import sys, {commands}; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 class TestCommand:
     @staticmethod
     def given(*words: str) -> argparse.Namespace:
@@ -127,12 +138,12 @@ class TestCommand:
     def test_its_status_is_whether_the_bounds_hold(
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(command, "profiles", lambda **_: [])
+        monkeypatch.setattr(calibration, "profiles", lambda **_: [])
         given = self.given("--seeds", "2", "--processes", "1", "--json")
         good = validate(2, processes=1, calibrations=[])
         bad = validate(2, processes=1, calibrations=[WRONG["EFO 8 ms late"]])
         for result, status in ((good, 0), (bad, 1)):
-            monkeypatch.setattr(command, "validate", lambda *_, result=result, **__: result)
+            monkeypatch.setattr(comparison, "validate", lambda *_, result=result, **__: result)
             assert command.execute(given) == status
             assert json.loads(capsys.readouterr().out)["holds"] is (status == 0)
 
