@@ -11,6 +11,7 @@ from collections.abc import Callable
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.local_kinesis.wire.http1 import Http1Connection
 from shardlane_lab.local_kinesis.wire.http2 import PREFACE, Http2Connection
+from shardlane_lab.local_kinesis.wire.listener import Listener
 from shardlane_lab.local_kinesis.wire.responder import Responder
 
 HOST = "127.0.0.1"
@@ -31,76 +32,46 @@ class KinesisServer:
         frame_gap_ms: float = FRAME_GAP_MS,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._tls = tls
         self._responder = Responder(model, wall_ms, frame_gap_ms)
-        self._connections = _Connections()
-        self._server: asyncio.Server | None = None
+        self._connections: set[_Connection] = set()
+        self._listener = Listener(self._connection, tls)
 
     async def start(self, port: int = 0) -> int:
         """Listens on 127.0.0.1 (0: any free port) and returns the port.
 
         Raises ``OSError`` that names the port if it is taken.
         """
-        loop = asyncio.get_running_loop()
-        self._connections = _Connections()
         try:
-            self._server = await loop.create_server(self._connection, HOST, port, ssl=self._tls)
+            return self._listener.start(HOST, port)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise OSError(
-                    error.errno,
-                    f"Port {port} of {HOST} is in use: stop what listens there, or give another "
-                    f"port (0 takes any free one).",
-                ) from error
-            raise
-        bound: int = self._server.sockets[0].getsockname()[1]
-        return bound
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise OSError(
+                error.errno,
+                f"Port {port} of {HOST} is in use: stop what listens there, or give another "
+                f"port (0 takes any free one).",
+            ) from error
 
     async def stop(self) -> None:
-        """Ends every connection and subscription, then the listener."""
-        if self._server is None:
-            return
-        self._server.close()
+        """Ends the listener, every subscription and every connection."""
+        await self._listener.stop()
         await self._responder.stop()
-        self._connections.close()
-        await self._server.wait_closed()
-        self._server = None
-        await asyncio.sleep(0)  # lets the aborted transports close their sockets
+        await asyncio.gather(*[connection.end() for connection in self._connections])
 
     def _connection(self) -> asyncio.Protocol:
         return _Connection(self._responder, self._connections)
 
 
-class _Connections:
-    """Those of one server. A connection that was accepted while it stopped is ended at once."""
-
-    def __init__(self) -> None:
-        self._open: set[_Connection] = set()
-        self._closed = False
-
-    def add(self, connection: _Connection) -> None:
-        self._open.add(connection)
-        if self._closed:
-            connection.end()
-
-    def discard(self, connection: _Connection) -> None:
-        self._open.discard(connection)
-
-    def close(self) -> None:
-        self._closed = True
-        for connection in list(self._open):
-            connection.end()
-
-
 class _Connection(asyncio.Protocol):
     """One socket; which HTTP it speaks shows in its first bytes."""
 
-    def __init__(self, responder: Responder, connections: _Connections) -> None:
+    def __init__(self, responder: Responder, connections: set[_Connection]) -> None:
         self._responder = responder
         self._connections = connections
         self._transport: asyncio.Transport | None = None
         self._http: Http1Connection | Http2Connection | None = None
         self._first = b""
+        self._ended = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -129,6 +100,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
+        self._ended.set()
         if self._http is not None:
             self._http.lost()
 
@@ -140,6 +112,8 @@ class _Connection(asyncio.Protocol):
         if self._http is not None:
             self._http.resume()
 
-    def end(self) -> None:
+    async def end(self) -> None:
+        """Aborts the connection and returns when its socket is about to close."""
         if self._transport is not None:
             self._transport.abort()
+            await self._ended.wait()
