@@ -30,12 +30,24 @@ class ShardEnd:
 Checkpoint = After | Since | ShardEnd
 
 
+@dataclass(frozen=True, slots=True)
+class OpenWindow:
+    """A tumbling window that has begun, with the state that the function last returned."""
+
+    start_ms: float
+    state: Mapping[str, Any]
+
+
 class Checkpoints(Protocol):
-    """The checkpoints of one mapping, by shard id."""
+    """The checkpoints of one mapping by shard id, and its open windows by shard id and slice."""
 
     def load(self) -> Mapping[str, Checkpoint]: ...
 
     def save(self, shard_id: str, checkpoint: Checkpoint) -> None: ...
+
+    def load_window(self, shard_id: str, slice_number: int) -> OpenWindow | None: ...
+
+    def save_window(self, shard_id: str, slice_number: int, window: OpenWindow | None) -> None: ...
 
 
 class MemoryCheckpoints:
@@ -43,12 +55,19 @@ class MemoryCheckpoints:
 
     def __init__(self) -> None:
         self._by_shard: dict[str, Checkpoint] = {}
+        self._windows: dict[tuple[str, int], OpenWindow | None] = {}
 
     def load(self) -> Mapping[str, Checkpoint]:
         return dict(self._by_shard)
 
     def save(self, shard_id: str, checkpoint: Checkpoint) -> None:
         self._by_shard[shard_id] = checkpoint
+
+    def load_window(self, shard_id: str, slice_number: int) -> OpenWindow | None:
+        return self._windows.get((shard_id, slice_number))
+
+    def save_window(self, shard_id: str, slice_number: int, window: OpenWindow | None) -> None:
+        self._windows[shard_id, slice_number] = window
 
 
 def starting_point(checkpoint: After | Since) -> dict[str, Any]:

@@ -50,10 +50,10 @@ class PushedShard:
 
     def _after(self, event: Mapping[str, Any], position: Mapping[str, Any]) -> Mapping[str, Any]:
         """Where a next subscription starts: what was pushed is in the intake already."""
-        if event.get("ChildShards"):
+        continuation = event.get("ContinuationSequenceNumber")
+        if continuation is None:  # the last event of a closed shard
             self._intake.close()
             return position
-        continuation = event["ContinuationSequenceNumber"]
         return {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": continuation}
 
     async def _subscribe(self, position: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardlane_lab.local_lambda.batch import Batch, Gathering
-from shardlane_lab.local_lambda.checkpoint import After, Checkpoints
+from shardlane_lab.local_lambda.checkpoint import After, Checkpoints, OpenWindow
 from shardlane_lab.local_lambda.event_filter import Filters
 from shardlane_lab.local_lambda.kinesis_record import Record, record_from
 from shardlane_lab.local_lambda.mapping_config import MappingConfig
@@ -28,7 +28,8 @@ def slice_of(partition_key: str, slices: int) -> int:
 class Slice:
     """Records waiting for one of a shard's concurrent batches."""
 
-    def __init__(self, config: MappingConfig) -> None:
+    def __init__(self, number: int, config: MappingConfig) -> None:
+        self.number = number
         self.gathering = Gathering(config)
         self.changed = asyncio.Event()
         self.busy = False
@@ -51,7 +52,7 @@ class ShardIntake:
         self._watermark = Watermark()
         self._read = 0
         self._room = asyncio.Event()
-        self.slices = [Slice(config) for _ in range(config.parallelization_factor)]
+        self.slices = [Slice(each, config) for each in range(config.parallelization_factor)]
         self.closed = False
         """The shard has ended: nothing more will be added."""
         self.last_read: str | None = None
@@ -97,6 +98,13 @@ class ShardIntake:
             assert self._watermark.sequence_number is not None
             self._checkpoints.save(self._shard_id, After(self._watermark.sequence_number))
         self._room.set()
+
+    def open_window(self, of: Slice) -> OpenWindow | None:
+        """The tumbling window that was open when the mapping stopped."""
+        return self._checkpoints.load_window(self._shard_id, of.number)
+
+    def keep_window(self, of: Slice, window: OpenWindow | None) -> None:
+        self._checkpoints.save_window(self._shard_id, of.number, window)
 
     async def wait_wanted(self) -> None:
         """Returns when a slice has nothing to do, or waits for its batch to fill up."""

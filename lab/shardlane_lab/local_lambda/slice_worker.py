@@ -55,7 +55,7 @@ class SliceWorker:
         self._intake = intake
         self._slice = of
         self._windows = (
-            Windows(work.config.tumbling_window_s, work.identity, shard_id)
+            Windows(work.config.tumbling_window_s, work.identity, shard_id, intake.open_window(of))
             if work.config.tumbling_window_s
             else None
         )
@@ -158,6 +158,7 @@ class SliceWorker:
             if self._windows.state_too_large:
                 await self._invoke_window(final=False, early=True)
                 self._windows.reset()
+            self._intake.keep_window(self._slice, self._windows.open)
         return after_invoke(batch, reading, self._work.config)
 
     def _refused(self, batch: Batch, refusal: InvocationRefused) -> Decision:
@@ -183,6 +184,7 @@ class SliceWorker:
         self._slice.busy = True
         await self._invoke_window(final=True, early=False)
         self._windows.close()
+        self._intake.keep_window(self._slice, None)
         self._intake.release(self._slice)
 
     async def _invoke_window(self, *, final: bool, early: bool) -> None:

@@ -8,9 +8,11 @@ last invocation says so, and until it succeeds nothing goes on.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from shardlane_lab.local_lambda.checkpoint import OpenWindow
 from shardlane_lab.local_lambda.kinesis_record import Record
 from shardlane_lab.local_lambda.mapping_config import MAX_STATE_BYTES, MappingIdentity
 
@@ -22,16 +24,23 @@ poll interval and some."""
 class Windows:
     """The open window of one slice, if any. Pure: time is an argument."""
 
-    def __init__(self, length_s: int, identity: MappingIdentity, shard_id: str) -> None:
+    def __init__(
+        self,
+        length_s: int,
+        identity: MappingIdentity,
+        shard_id: str,
+        resumed: OpenWindow | None = None,
+    ) -> None:
+        """``resumed`` is the window that was open when the mapping stopped."""
         self._length_ms = length_s * 1000.0
         self._identity = identity
         self._shard_id = shard_id
-        self._start_ms: float | None = None
-        self._state: dict[str, Any] = {}
+        self._start_ms = resumed.start_ms if resumed else None
+        self._state: Mapping[str, Any] = resumed.state if resumed else {}
 
     @property
-    def open(self) -> bool:
-        return self._start_ms is not None
+    def open(self) -> OpenWindow | None:
+        return None if self._start_ms is None else OpenWindow(self._start_ms, self._state)
 
     @property
     def closes_ms(self) -> float:
@@ -60,7 +69,7 @@ class Windows:
             self._start_ms = self._window_of(record)
             self._state = {}
 
-    def carry(self, state: dict[str, Any]) -> None:
+    def carry(self, state: Mapping[str, Any]) -> None:
         self._state = state
 
     def reset(self) -> None:

@@ -133,6 +133,23 @@ def test_state_and_partial_responses_together(kinesis_mapping: MappingTrials) ->
     assert [each.event["state"] for each in trial.invocations] == [{}, {"total": 3}]
 
 
+def test_the_state_of_an_open_window_survives_a_restart(
+    kinesis_mapping: MappingTrials, source: str
+) -> None:
+    trial = kinesis_mapping(summing, source=source, tumbling_window_s=60)
+    trial.put("1")
+    trial.settle()
+    trial.stop()
+    trial.put("2")
+    trial.start()
+    trial.run(120)
+    assert [(texts(each.event), each.event["state"]) for each in trial.invocations] == [
+        (["1"], {}),
+        (["2"], {"total": 1}),
+        ([], {"total": 3}),
+    ]
+
+
 def test_without_a_window_the_event_has_no_window_members(
     kinesis_mapping: MappingTrials,
 ) -> None:
