@@ -185,8 +185,14 @@ class MappingTrial:
         self.do(self._pass_until(condition, within_s))
 
     def settle(self, within_s: float = LONGEST_SETTLE_S) -> None:
-        """Lets time pass until every record put so far is handled, filtered out or given up."""
-        self.run_until(self._settled, within_s)
+        """Lets time pass until every record put so far is handled, filtered out or given up.
+
+        Raises ``TimeoutError`` that says what is left and what the last invocation came to.
+        """
+        try:
+            self.run_until(self._settled, within_s)
+        except TimeoutError as error:
+            raise TimeoutError(self._unsettled(within_s)) from error
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Runs a coroutine of the test's own in the trial's time, e.g. with ``client``."""
@@ -289,10 +295,23 @@ class MappingTrial:
             awaited.cancel()
 
     def _settled(self) -> bool:
-        return all(
-            _reached(self.checkpoints.get(shard_id), number)
+        return not self._behind()
+
+    def _behind(self) -> list[str]:
+        """Shards whose checkpoint has not reached the last record put."""
+        return [
+            shard_id
             for shard_id, number in self._last_put.items()
-        )
+            if not _reached(self.checkpoints.get(shard_id), number)
+        ]
+
+    def _unsettled(self, within_s: float) -> str:
+        last = self.invocations[-1].result if self.invocations else None
+        came_to = "nothing was invoked"
+        if last is not None:
+            answer = last.payload if last.error is None else dict(last.error)
+            came_to = f"the last of {len(self.invocations)} invocations gave {answer}"
+        return f"not settled within {within_s:g} s: {', '.join(self._behind())}; {came_to}"
 
 
 async def _end(running: asyncio.Task[None]) -> None:

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from shardlane_lab.pytest_plugin import kinesis_mapping
 from tests.unit.local_lambda.sandbox_handlers import SandboxedHandler
+
+__all__ = ["kinesis_mapping"]
 
 
 @pytest.fixture
