@@ -39,7 +39,7 @@ def test_inner_records_carry_their_own_key_and_place() -> None:
         seen.append((record.sequence_number, record.sub_sequence_number, record.partition_key))
         channel.settle(delivery)
     assert seen == [("7", 0, "a"), ("7", 1, "b"), ("7", 2, "c"), ("8", 0, "d")]
-    assert shard.watermark.position == ("8", 0, 1000)
+    assert shard.watermark.position == ("8", 0, 1000, "d")
 
 
 def test_after_a_crash_within_an_aggregate_only_its_rest_is_delivered() -> None:
@@ -66,7 +66,7 @@ def test_the_mark_stands_within_an_aggregate() -> None:
     assert second is not None
     channel.settle(second)
     channel.settle(first)
-    assert shard.watermark.position == ("7", 1, 1000)
+    assert shard.watermark.position == ("7", 1, 1000, "b")
 
 
 def test_a_large_aggregate_does_not_overfill_the_channel() -> None:

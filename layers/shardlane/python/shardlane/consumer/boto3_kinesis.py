@@ -111,7 +111,6 @@ def translated(error: BaseException, operation: str) -> BaseException:
         ParamValidationError,
     )
     from botocore.parsers import ResponseParserError
-    from urllib3.exceptions import HTTPError
 
     if isinstance(error, ClientError):
         told = error.response.get("Error", {})
@@ -120,8 +119,9 @@ def translated(error: BaseException, operation: str) -> BaseException:
         return ConsumerError(f"{operation}: {error}")
     if isinstance(error, ParamValidationError):
         return ConsumerError(f"{operation}: {error}")
-    broken = (BotoCoreError, ResponseParserError, ParserError, HTTPError, OSError, ValueError)
-    if isinstance(error, (*broken, AttributeError)):
-        # AttributeError: urllib3's, when its connection was shut down during a read.
+    broken = (BotoCoreError, ResponseParserError, ParserError, OSError, ValueError)
+    of_urllib3 = type(error).__module__.startswith("urllib3.")  # botocore lets it through
+    # AttributeError: what is left of a connection that was shut down during a read.
+    if of_urllib3 or isinstance(error, (*broken, AttributeError)):
         return KinesisUnreachable(f"{operation}: {type(error).__name__}: {error}")
     return error

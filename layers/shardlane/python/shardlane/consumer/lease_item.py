@@ -95,8 +95,12 @@ def item_of(lease: Lease, keys: LeaseKeys) -> dict[str, dict[str, Any]]:
     }
     if lease.owner is not None:
         item["leaseOwner"] = {"S": lease.owner}
+    if lease.checkpoint_owner is not None:
+        item["checkpointOwner"] = {"S": lease.checkpoint_owner}
     if lease.parents:
         item["parentShardId"] = {"SS": sorted(lease.parents)}
+    if lease.children:
+        item["childShardIds"] = {"SS": sorted(lease.children)}
     if lease.hash_range is not None:
         item["startingHashKey"] = {"S": lease.hash_range[0]}
         item["endingHashKey"] = {"S": lease.hash_range[1]}
