@@ -33,6 +33,7 @@ def _option(plan: Plan, considered: Considered) -> dict[str, Any]:
     return {
         "name": option.name,
         "mode": option.mode,
+        "shards": considered.shards,
         "note": option.note,
         "impossible": list(considered.blockers),
         "objections": objections(plan.question, considered),

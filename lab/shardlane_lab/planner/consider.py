@@ -11,7 +11,7 @@ from shardlane_lab.planner.limits import blockers, handler_utilisation, read_uti
 from shardlane_lab.planner.measure import GroupFigures, Measurer
 from shardlane_lab.planner.option import Option, options
 from shardlane_lab.planner.question import Question
-from shardlane_lab.planner.sizing import size
+from shardlane_lab.planner.sizing import size, size_on_demand
 from shardlane_lab.planner.verdict import Considered
 from shardlane_lab.prices.price_table import RegionPrices
 from shardlane_lab.simulator.measured_range import outside
@@ -30,29 +30,35 @@ class Considering:
         on_run: Callable[[], None] = lambda: None,
     ) -> None:
         """``on_run`` is called after every run of the simulator."""
-        self.sizing = size(question)
+        self.sizing, self.on_demand = size(question), size_on_demand(question)
         self._question = question
         self._prices = prices
         self._parameters = CALIBRATIONS[question.calibration]
-        self._measurer = Measurer(question, self.sizing, self._parameters, seeds, on_run)
+        self._provisioned, self._on_demand = (
+            Measurer(question, sizing, self._parameters, seeds, on_run)
+            for sizing in (self.sizing, self.on_demand)
+        )
 
     def options(self, consumers: int | None = None) -> list[Option]:
         """For as many consumers as were asked for, or for another number."""
         asked = self._question
-        return options(
-            asked if consumers is None else replace(asked, consumers=consumers), self.sizing
-        )
+        if consumers is not None:
+            asked = replace(asked, consumers=consumers)
+        return options(asked, self.sizing, self.on_demand)
 
     def consider(self, option: Option) -> Considered:
-        question, sizing = self._question, self.sizing
-        question = replace(question, consumers=sum(group.count for group in option.groups))
+        question = replace(self._question, consumers=sum(group.count for group in option.groups))
+        provisioned = option.mode == "provisioned"
+        sizing = self.sizing if provisioned else self.on_demand
+        measurer = self._provisioned if provisioned else self._on_demand
         blocked = tuple(blockers(question, sizing, option))
-        figures = () if blocked else tuple(self._measurer.measure(option))
+        figures = () if blocked else tuple(measurer.measure(option))
         calls, read_bytes = read_utilisation(option, sizing)
         readers = [reader for group in option.groups for reader in group.readers()]
         overhead_ms = self._parameters.function_overhead_ms
         return Considered(
             option=option,
+            shards=sizing.shards,
             figures=figures,
             cost=cost(question, sizing, option, invocations(figures), self._prices),
             catch_up_minutes=tuple(

@@ -10,7 +10,7 @@ from shardlane_lab.planner.cost import Invocations, cost
 from shardlane_lab.planner.limits import blockers
 from shardlane_lab.planner.option import Option, options
 from shardlane_lab.planner.question import Question
-from shardlane_lab.planner.sizing import Sizing, size
+from shardlane_lab.planner.sizing import Sizing, size, size_on_demand
 from shardlane_lab.prices.price_table import RegionPrices
 from shardlane_lab.simulator.parameters import H0
 
@@ -43,7 +43,8 @@ def _lines(question: Question, prices: RegionPrices) -> Iterator[str]:
     yield "| ---: |" + " ---: |" * len(COLUMNS)
     for consumers in range(1, MOST + 1):
         asked = replace(question, consumers=consumers)
-        found = {each.name: each for each in options(asked, sizing)}
+        offered = options(asked, sizing, size_on_demand(asked))
+        found = {each.name: each for each in offered}
         cells = [_cell(asked, sizing, found[name], prices) for name in COLUMNS]
         yield f"| {consumers} | " + " | ".join(cells) + " |"
     yield ""

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from shardlane_lab.planner.consider import Considering
 from shardlane_lab.planner.option import Option
-from shardlane_lab.planner.question import Question
+from shardlane_lab.planner.question import MAX_CONSUMERS, Question
 from shardlane_lab.planner.sizing import BUSY, size
 from shardlane_lab.planner.verdict import Considered, choosable, objections
 
@@ -109,6 +109,8 @@ def _by_pollers(question: Question, considering: Considering) -> Iterator[Flip]:
 def _one_more(question: Question, considering: Considering) -> Iterator[Flip]:
     """What another consumer does to those that are there."""
     count = question.consumers
+    if count == MAX_CONSUMERS:
+        return
     for name, of in (("Lambda standard", _standard), ("boto3 polling", _polling)):
         now, then = (considering.consider(of(considering, each)) for each in (count, count + 1))
         if now.figures and then.figures and now.p99_ms and then.p99_ms:

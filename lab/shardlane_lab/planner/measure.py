@@ -21,9 +21,9 @@ from shardlane_lab.simulator.shard_run import ShardRun
 SECONDS = 600.0
 """Long enough for a retry quota to drain; what the published rounds lasted."""
 FEW_RECORDS = 100
-MOST_SECONDS = 21_600.0
-"""A trickle is run longer, until it has had ``FEW_RECORDS`` or six hours have passed."""
-PUSHED_RECORDS = 60_000
+MOST_SECONDS = 7_200.0
+"""A trickle is run longer, until it has had ``FEW_RECORDS`` or two hours have passed."""
+PUSHED_RECORDS = 20_000
 """Enhanced fan-out has no memory of that kind: a busy shard is run for fewer seconds."""
 SAMPLED_PER_S = 50.0
 """Polls see a busier shard through so many records a second, each standing for several."""

@@ -84,9 +84,9 @@ class Option:
         return sum(group.count for group in self.groups if not group.is_mapping)
 
 
-def options(question: Question, sizing: Sizing) -> list[Option]:
-    """Provisioned mode first, then the same readers in the on-demand modes."""
-    return [*_provisioned(question, sizing), *_on_demand(question, sizing)]
+def options(question: Question, provisioned: Sizing, on_demand: Sizing) -> list[Option]:
+    """Provisioned mode first, then some of the same readers in the on-demand modes."""
+    return [*_provisioned(question, provisioned), *_on_demand(question, on_demand)]
 
 
 def _provisioned(question: Question, sizing: Sizing) -> Iterator[Option]:

@@ -14,6 +14,10 @@ MAX_RECORD_BYTES = 10 * 1024 * 1024
 """The largest ``MaxRecordSizeInKiB`` of a stream (UpdateMaxRecordSize, API Reference)."""
 
 
+MAX_CONSUMERS = 50
+"""The most that can be registered with any stream, in On-demand Advantage mode."""
+
+
 class PlanError(LabError):
     """Names the argument, what was found and what is allowed."""
 
@@ -22,7 +26,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "rate_per_s": (0.001, 1_000_000),
     "record_bytes": (1, MAX_RECORD_BYTES),
     "keys": (1, 10_000_000),
-    "consumers": (1, 50),
+    "consumers": (1, MAX_CONSUMERS),
     "handler_ms": (0, 900_000),
     "wanted_p99_ms": (1, 86_400_000),
     "budget_usd": (0, 1e9),

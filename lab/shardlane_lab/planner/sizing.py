@@ -22,6 +22,10 @@ MAX_PARALLELIZATION = 10
 """ParallelizationFactor (CreateEventSourceMapping, Lambda API Reference)."""
 HANDLERS = BUSY * MAX_PARALLELIZATION
 """What a shard's records may keep busy."""
+ON_DEMAND_LEAST = 4
+ON_DEMAND_ROOM = 2.0
+"""An on-demand stream starts with room for 4 MiB/s, and grows to twice its peak of 30 days
+("On-demand mode", Kinesis Data Streams Developer Guide): the shards that this takes."""
 COUNTED_KEYS = 20_000
 """Above this many keys every shard is taken to get the same share."""
 TRIED_SHARDS = 2000
@@ -64,9 +68,7 @@ def size(question: Question) -> Sizing:
     places = _places(question.keys)
     if question.shards is not None:
         return _sized(question, question.shards, places)
-    demand = max(
-        question.rate_per_s / WRITE_RECORDS_PER_S, question.bytes_per_s / WRITE_BYTES_PER_S
-    )
+    demand = _demand(question)
     if demand / question.keys > 1:
         raise PlanError(
             f"keys is {question.keys}: each carries {question.rate_per_s / question.keys:,.0f} "
@@ -82,6 +84,17 @@ def size(question: Question) -> Sizing:
         if sized.write_utilisation <= HEADROOM and busy <= HANDLERS:
             return sized
     return _sized(question, fewest, places)
+
+
+def size_on_demand(question: Question) -> Sizing:
+    """With the shards that the service would choose; nobody else can."""
+    shards = max(ON_DEMAND_LEAST, math.ceil(ON_DEMAND_ROOM * _demand(question)))
+    return _sized(question, shards, _places(question.keys))
+
+
+def _demand(question: Question) -> float:
+    """Shards' worth of writing."""
+    return max(question.rate_per_s / WRITE_RECORDS_PER_S, question.bytes_per_s / WRITE_BYTES_PER_S)
 
 
 def _places(keys: int) -> list[int] | None:

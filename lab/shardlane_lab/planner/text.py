@@ -128,7 +128,9 @@ def _choice(plan: Plan) -> Iterator[str]:
             yield from _wrapped(_settings(group, choice.figures[number]))
     if plan.runner_up is not None:
         other = plan.runner_up
-        yield (f"In {other.option.mode} mode: {other.option.name}, {other.cost} a month.")
+        yield (
+            f"The cheapest in {other.option.mode} mode: {other.option.name}, {other.cost} a month."
+        )
 
 
 def _because(plan: Plan, choice: Considered) -> str:
@@ -177,7 +179,12 @@ def _known_and_not(plan: Plan) -> Iterator[str]:
             WIDTH,
             break_on_hyphens=False,
         )
-    yield "On-demand: priced only; its latency is taken to be that of provisioned shards."
+    shards = next(each.shards for each in plan.considered if each.option.mode != "provisioned")
+    yield from wrap(
+        f"On-demand: priced from the table; for latency it is taken to be {shards} provisioned "
+        "shards, which is an assumption, since the service chooses.",
+        WIDTH,
+    )
     yield f"Catch up: arithmetic, after an outage of {plan.question.outage_minutes:g} minutes."
 
 
@@ -204,11 +211,13 @@ def _usd(question: Question, considered: Considered) -> str:
 
 
 def _seconds(milliseconds: float) -> str:
-    """Three digits at most: 0.07, 1.40, 12.3, 1234."""
+    """Four characters at most: 0.07, 1.40, 12.3, 845, and minutes from 1,000 s on: 18m."""
     seconds = milliseconds / 1000.0
     if seconds < 9.995:
         return f"{seconds:.2f}"
-    return f"{seconds:.1f}" if seconds < 99.95 else f"{seconds:,.0f}"
+    if seconds < 99.95:
+        return f"{seconds:.1f}"
+    return f"{seconds:.0f}" if seconds < 999.5 else f"{seconds / 60:.0f}m"
 
 
 def _rate(per_s: float) -> str:

@@ -16,6 +16,7 @@ class Considered:
     """An option with everything that is known of it."""
 
     option: Option
+    shards: int
     figures: tuple[GroupFigures, ...]
     """By group, in the option's order; empty where a limit rules the option out."""
     cost: Cost

@@ -95,16 +95,15 @@ def handle(
     ready_ms: Times, lane: NDArray[np.int64] | None, stage: Stage, rng: np.random.Generator
 ) -> Handled:
     """``lane``: the lane of each record; None is one lane for all."""
-    taken_ms = batch_time(stage.handling, rng)
     if lane is None or not len(ready_ms):
-        return _one_lane(ready_ms, stage, taken_ms)
+        return _one_lane(ready_ms, stage, rng)
     count = len(ready_ms)
     received, done = np.empty(count), np.empty(count)
     batch = np.empty(count, dtype=np.int64)
     parts = []
     for number in np.unique(lane):
         members = np.flatnonzero(lane == number)
-        part = _one_lane(ready_ms[members], stage, taken_ms)
+        part = _one_lane(ready_ms[members], stage, rng)
         received[members], done[members] = part.received_ms, part.done_ms
         batch[members] = part.batch
         parts.append((members[part.oldest], part.invoked_ms, part.duration_ms))
@@ -122,8 +121,8 @@ def handle(
     )
 
 
-def _one_lane(ready_ms: Times, stage: Stage, taken_ms: Callable[[int], float]) -> Handled:
-    made = _all_alone(ready_ms, stage) or batches(ready_ms.tolist(), stage, taken_ms)
+def _one_lane(ready_ms: Times, stage: Stage, rng: np.random.Generator) -> Handled:
+    made = _made(ready_ms, stage, rng)
     received_ms = np.repeat(made.received_ms, made.size)
     return Handled(
         received_ms=received_ms,
@@ -132,6 +131,32 @@ def _one_lane(ready_ms: Times, stage: Stage, taken_ms: Callable[[int], float]) -
         oldest=made.first,
         invoked_ms=made.received_ms,
         duration_ms=made.done_ms - made.received_ms,
+    )
+
+
+def _made(ready_ms: Times, stage: Stage, rng: np.random.Generator) -> Batches:
+    """What ``batches`` gives, by a short cut where there is one."""
+    if stage.records_per_batch == 1:
+        return _single_file(ready_ms, stage, rng)
+    return _all_alone(ready_ms, stage) or batches(
+        ready_ms.tolist(), stage, batch_time(stage.handling, rng)
+    )
+
+
+def _single_file(ready_ms: Times, stage: Stage, rng: np.random.Generator) -> Batches:
+    """Batches of one record, for which the window plays no part: Lindley's recursion, start =
+    max(ready, end of the one before), as a running maximum."""
+    count, handling = len(ready_ms), stage.handling
+    taken_ms = np.full(count, handling.per_record_ms)
+    if handling.spread == "exponential":
+        taken_ms = rng.exponential(handling.per_record_ms, count)
+    taken_ms = taken_ms + stage.before_ms + stage.overhead_ms
+    ended_ms = np.cumsum(taken_ms)
+    begun_ms = ended_ms - taken_ms
+    start_ms = np.maximum.accumulate(ready_ms - begun_ms) + begun_ms
+    one = np.ones(count, dtype=np.int64)
+    return Batches(
+        np.arange(count, dtype=np.int64), one, start_ms + stage.before_ms, start_ms + taken_ms
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import pytest
 from shardlane_lab.cli import plan as command
 from shardlane_lab.planner import as_json, cost_table, text
 from shardlane_lab.planner.measure import FEW_RECORDS, Measurer
-from shardlane_lab.planner.option import Option, options
+from shardlane_lab.planner.option import options
 from shardlane_lab.planner.plan import Plan, plan
 from shardlane_lab.planner.question import PlanError, Question
-from shardlane_lab.planner.sizing import size
+from shardlane_lab.planner.sizing import size, size_on_demand
 from shardlane_lab.planner.verdict import objections
 from shardlane_lab.prices.price_table import shipped_prices
 from shardlane_lab.simulator.parameters import H0
@@ -109,6 +110,15 @@ class TestChoice:
         assert found.choice is not None
         assert found.choice.option.mode == "advantage"
 
+    def test_the_most_consumers_that_can_be_asked_for(self) -> None:
+        assert answer(consumers=50, wanted_p99_ms=500.0, seeds=1).choice is not None
+
+    def test_nobody_can_give_an_on_demand_stream_shards_for_slow_handlers(self) -> None:
+        """2/s of 60 s each are 120 handlers: 40 lanes on the four shards it starts with."""
+        found = answer(rate_per_s=2.0, handler_ms=60_000.0, seeds=1)
+        assert by_name(found, "Lambda EFO").blockers == ()
+        assert "take more shards" in by_name(found, "On-demand, Lambda EFO").blockers[0]
+
 
 class TestFigures:
     def test_a_band_holds_its_median(self, three: Plan) -> None:
@@ -133,7 +143,7 @@ class TestFigures:
         """400/s of 1,000 bytes through two pollers: 0.76 MiB/s of the shard's 2."""
         asked = Question(rate_per_s=400, record_bytes=1000, shards=1, consumers=2)
         measurer = Measurer(asked, size(asked), H0, 1)
-        found = {each.name: each for each in options(asked, size(asked))}
+        found = {each.name: each for each in options(asked, size(asked), size_on_demand(asked))}
         paced = measurer.measure(found["boto3 polling, 500 ms"])[0]
         assert paced.throttled_per_minute == 0
         assert paced.received_ms["p50"].median == pytest.approx(280, rel=0.1)
@@ -141,7 +151,8 @@ class TestFigures:
     def test_a_trickle_is_watched_until_it_has_said_something(self) -> None:
         asked = Question(rate_per_s=0.05)
         measurer = Measurer(asked, size(asked), H0, 1)
-        efo = measurer.measure(Option(name="", groups=(options(asked, size(asked))[1].groups)))[0]
+        offered = options(asked, size(asked), size_on_demand(asked))
+        efo = measurer.measure(next(each for each in offered if each.name == "Lambda EFO"))[0]
         assert FEW_RECORDS / 0.05 == 2000
         assert efo.received_ms["p50"].median == pytest.approx(70, rel=0.15)
 
@@ -149,10 +160,10 @@ class TestFigures:
         asked = Question(rate_per_s=5, consumers=3)
         runs: list[None] = []
         measurer = Measurer(asked, size(asked), H0, 2, on_run=lambda: runs.append(None))
-        found = {each.name: each for each in options(asked, size(asked))}
+        found = {each.name: each for each in options(asked, size(asked), size_on_demand(asked))}
         measurer.measure(found["Lambda EFO"])
         assert len(runs) == 2
-        measurer.measure(found["On-demand, Lambda EFO"])
+        measurer.measure(replace(found["Lambda EFO"], name="again"))
         assert len(runs) == 2
         measurer.measure(found["2 Lambda EFO + 1 standard"])
         assert len(runs) == 4
@@ -198,7 +209,7 @@ class TestOutput:
     def test_the_screen_says_what_it_does_not_know(self, three: Plan) -> None:
         shown = " ".join(text.render(three).split())
         assert "Outside the measured range, so an extrapolation: more than 2 EFO consumers" in shown
-        assert "On-demand: priced only" in shown
+        assert "On-demand: priced from the table; for latency it is taken to be 4" in shown
         assert "Prices of us-east-1, 2026-11-30" in shown
         assert "(H0)" in shown
 

@@ -14,7 +14,7 @@ from shardlane_lab.planner.cost import Cost, Invocations, cost
 from shardlane_lab.planner.limits import blockers, calls_per_s, read_utilisation
 from shardlane_lab.planner.option import Group, Mode, Option, lanes, options, paced_interval_ms
 from shardlane_lab.planner.question import PlanError, Question
-from shardlane_lab.planner.sizing import Sizing, size
+from shardlane_lab.planner.sizing import Sizing, size, size_on_demand
 from shardlane_lab.prices.price_table import shipped_prices
 from shardlane_lab.run_record import Kind
 from shardlane_lab.simulator.arrivals import Load
@@ -81,6 +81,13 @@ class TestSizing:
         with pytest.raises(PlanError, match="keys is 2: each carries 1,500 records/s"):
             size(Question(rate_per_s=3000, keys=2))
 
+    @pytest.mark.parametrize(("rate_per_s", "shards"), [(5, 4), (2500, 5), (10_000, 20)])
+    def test_on_demand_has_four_shards_or_room_for_twice_the_load(
+        self, rate_per_s: float, shards: int
+    ) -> None:
+        asked = Question(rate_per_s=rate_per_s, record_bytes=100, keys=100_000, shards=1)
+        assert size_on_demand(asked).shards == shards
+
     def test_slow_handlers_need_shards_of_their_own(self) -> None:
         """100/s × 500 ms are 50 handlers; a shard has 10 lanes, 70 % of them planned."""
         asked = Question(rate_per_s=100, handler_ms=500, keys=100_000)
@@ -116,7 +123,7 @@ class TestOptions:
     def test_mixes_need_three_consumers(self) -> None:
         def names(consumers: int) -> list[str]:
             asked = replace(ASKED, consumers=consumers)
-            return [each.name for each in options(asked, size(asked))]
+            return [each.name for each in options(asked, size(asked), size_on_demand(asked))]
 
         assert not any("+" in name for name in names(2))
         assert "2 Lambda EFO + 1 standard" in names(3)
@@ -125,15 +132,13 @@ class TestOptions:
     def test_every_option_has_all_consumers(self) -> None:
         for consumers in (1, 3, 20):
             asked = replace(ASKED, consumers=consumers)
-            for each in options(asked, size(asked)):
+            for each in options(asked, size(asked), size_on_demand(asked)):
                 assert sum(group.count for group in each.groups) == consumers
 
     def test_a_slow_handler_gets_batches_that_end_in_time(self) -> None:
         asked = Question(rate_per_s=0.01, handler_ms=60_000)
-        batches = {
-            group.batch_size for each in options(asked, size(asked)) for group in each.groups
-        }
-        assert batches == {7}
+        offered = options(asked, size(asked), size_on_demand(asked))
+        assert {group.batch_size for each in offered for group in each.groups} == {7}
 
 
 class TestLimits:

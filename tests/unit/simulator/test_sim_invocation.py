@@ -133,17 +133,26 @@ class TestBatches:
     @given(
         gaps=st.lists(st.integers(0, 40), max_size=60),
         before_ms=st.integers(0, 20),
-        per_record_ms=st.sampled_from([0, 5]),
+        per_record_ms=st.sampled_from([0, 5, 30]),
+        records_per_batch=st.sampled_from([1, 100]),
     )
-    def test_the_short_cut_gives_what_the_loop_gives(
-        self, gaps: list[int], before_ms: int, per_record_ms: int
+    def test_the_short_cuts_give_what_the_loop_gives(
+        self, gaps: list[int], before_ms: int, per_record_ms: int, records_per_batch: int
     ) -> None:
         ready_ms = np.cumsum(np.array(gaps, dtype=float))
-        of = stage(before_ms=before_ms, overhead_ms=5, per_record_ms=per_record_ms)
+        of = stage(
+            before_ms=before_ms,
+            overhead_ms=5,
+            per_record_ms=per_record_ms,
+            records_per_batch=records_per_batch,
+        )
         taken_ms = batch_time(of.handling, np.random.default_rng(1))
         looped = batches(ready_ms.tolist(), of, taken_ms)
         done = served(ready_ms, of)
-        assert done.invoked_ms.tolist() == looped.received_ms.tolist()
+        assert done.invoked_ms.tolist() == pytest.approx(looped.received_ms.tolist())
+        assert done.duration_ms.tolist() == pytest.approx(
+            (looped.done_ms - looped.received_ms).tolist()
+        )
         assert done.oldest.tolist() == looped.first.tolist()
         assert done.batch.tolist() == np.repeat(looped.size, looped.size).tolist()
 
