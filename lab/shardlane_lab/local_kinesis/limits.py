@@ -84,7 +84,8 @@ class Limits:
 
     @classmethod
     def unlimited(cls) -> Limits:
-        """No rate and no count is enforced; record and answer sizes and lives stay."""
+        """No rate is enforced and no count but that of shards, which bounds the memory; sizes and
+        lives stay."""
         return cls(
             get_records_per_s=None,
             read_bytes_per_s=None,
@@ -98,7 +99,6 @@ class Limits:
             consumers_per_stream=None,
             creating_consumers=None,
             creating_streams=None,
-            shards_per_account=None,
             scalings_per_day=None,
             tags_per_resource=None,
         )

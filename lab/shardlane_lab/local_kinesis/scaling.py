@@ -6,6 +6,7 @@ Reference).
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,19 +42,19 @@ class Merge:
 
 def steps_to(current: Sequence[HashKeyRange], count: int) -> list[Split | Merge]:
     """In the order to take them. ``current`` covers the space without gaps, in order."""
-    targets = even_ranges(count)
-    starts = {target.start for target in targets}
+    starts = [target.start for target in even_ranges(count)]
     steps: list[Split | Merge] = []
     pieces: list[HashKeyRange] = []
     for keys in current:
         rest = keys
-        for at in sorted(start for start in starts if keys.start < start <= keys.end):
+        inside = slice(bisect_right(starts, keys.start), bisect_right(starts, keys.end))
+        for at in starts[inside]:
             split = Split(rest, at)
             steps.append(split)
             piece, rest = split.children
             pieces.append(piece)
         pieces.append(rest)
-    return steps + _merges(pieces, starts)
+    return steps + _merges(pieces, set(starts))
 
 
 def _merges(pieces: Sequence[HashKeyRange], starts: set[int]) -> list[Split | Merge]:

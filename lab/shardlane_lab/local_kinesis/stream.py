@@ -139,15 +139,21 @@ class Stream:
         self, parents: tuple[Shard, ...], ranges: list[HashKeyRange], now_ms: float
     ) -> list[Shard]:
         """Closes ``parents`` and opens their children, which it returns: one parent and two
-        ranges is a split, two parents and one range a merge."""
+        ranges is a split, two parents and one range a merge. Call ``resharded`` after the last
+        one."""
         born_ms = max(int(now_ms), *(parent.born_ms + 1 for parent in parents))
         children = [self._add(keys, born_ms, parents) for keys in ranges]
         for parent in parents:
             parent.close(now_ms, children)
-        self._index_open()
-        for parent in parents:
-            parent.notify()
         return children
+
+    def resharded(self) -> None:
+        """Routes by the shards that are open now, and wakes the readers of those that closed."""
+        before = self._open
+        self._index_open()
+        for shard in before:
+            if not shard.open:
+                shard.notify()
 
     def notify_all(self) -> None:
         """Wakes every subscription: a change was scheduled that may end its shard."""

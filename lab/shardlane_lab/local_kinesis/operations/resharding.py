@@ -114,7 +114,8 @@ def _reshard(call: Call, stream: Stream, steps: list[Split | Merge]) -> None:
         for step in steps:
             parents, ranges = _parts(step)
             children = stream.replace(tuple(by_keys[keys] for keys in parents), ranges, at_ms)
-            by_keys |= {child.keys: child for child in children}
+            by_keys.update((child.keys, child) for child in children)
+        stream.resharded()
 
     due_ms = call.now_ms + call.account.delays.status_change_ms
     stream.change(Change(due_ms, "UPDATING", apply))
