@@ -43,6 +43,13 @@ class SubscriptionRules:
     backoff: Backoff = _BACKOFF
 
 
+@dataclass(slots=True)
+class Floor:
+    """When the next subscription of a shard may be tried."""
+
+    due_s: float = float("-inf")
+
+
 class FanOutReader:
     """One shard of one registered consumer."""
 
@@ -52,20 +59,21 @@ class FanOutReader:
         service: Service,
         consumer_arn: str,
         rules: SubscriptionRules,
+        floor: Floor,
         *,
         fresh_s: float,
         alone: bool,
     ) -> None:
-        """``fresh_s``: how old the last good write to the lease may be when subscribing, for a
-        subscription evicts the one that another owner has. ``alone``: no other process sees the
-        leases."""
+        """``floor`` is the shard's in this process: the next reader goes on with it. ``fresh_s``:
+        how old the last good write to the lease may be when subscribing, for a subscription evicts
+        the one that another owner has. ``alone``: no other process sees the leases."""
         self._feed = feed
         self._service = service
         self._consumer_arn = consumer_arn
         self._rules = rules
+        self._floor = floor
         self._fresh_s = fresh_s
         self._alone = alone
-        self._due_s = float("-inf")
         self._failures = 0
         self._early_ends = 0
 
@@ -85,7 +93,7 @@ class FanOutReader:
                 return found
 
     async def _turn(self) -> None:
-        wait_s = self._due_s - _now_s()
+        wait_s = self._floor.due_s - _now_s()
         if wait_s > 0:
             await asyncio.sleep(wait_s)
         await self._feed.room()
@@ -103,7 +111,7 @@ class FanOutReader:
         )
         self._feed.counters.subscribes += 1
         # Counted from the answer: the service counts from somewhere between the two.
-        self._due_s = _now_s() + self._rules.floor_s
+        self._floor.due_s = _now_s() + self._rules.floor_s
         try:
             end = await self._events(source)
         finally:
@@ -165,12 +173,10 @@ class FanOutReader:
         if meaning is Refusal.NOT_FOUND:
             return ShardMissing(str(refusal))
         if meaning is Refusal.IN_USE:
-            self._due_s = max(self._due_s, _now_s() + self._rules.in_use_s)
+            self._floor.due_s = max(self._floor.due_s, _now_s() + self._rules.in_use_s)
             return None
         if meaning is Refusal.INVALID:
-            if not self._feed.opening.is_numbered:
-                raise refusal
-            self._feed.fall_to_horizon(str(refusal))
+            self._feed.refused_position(refusal)
         elif meaning is Refusal.THROTTLED:
             self._feed.counters.throttles += 1
         else:
@@ -181,7 +187,7 @@ class FanOutReader:
     def _back_off(self) -> None:
         self._failures += 1
         wait_s = self._rules.backoff.wait_ms(self._failures, self._service.random.random()) / 1000
-        self._due_s = max(self._due_s, _now_s() + wait_s)
+        self._floor.due_s = max(self._floor.due_s, _now_s() + wait_s)
 
 
 def _now_s() -> float:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from shardlane.consumer.bell import Bell
 from shardlane.consumer.counters import Counters
 from shardlane.consumer.desk import Desk
+from shardlane.consumer.errors import KinesisRefused
 from shardlane.consumer.gauge import ShardGauge
 from shardlane.consumer.opening import Opening
 from shardlane.consumer.reading import RawRecord, Reading
@@ -66,15 +67,25 @@ class Feed:
             self._desk.offer(self.reading, records)
             self.opening = Opening.after(records[-1]["SequenceNumber"])
 
-    def fall_to_horizon(self, why: str) -> None:
-        """The position is older than what is left, or was never there: read what there is."""
+    def refused_position(self, refusal: KinesisRefused) -> None:
+        """The service calls the position invalid. Raises ``refusal`` if it has no business to."""
+        if self.opening.is_numbered:
+            self._fall_to_horizon(refusal)
+        elif self.opening.at_ms is not None:
+            # By the service's clock it lies ahead: then the time will come.
+            _log.warning("%s: cannot start yet: %s", self.shard_id, refusal)
+        else:
+            raise refusal
+
+    def _fall_to_horizon(self, refusal: KinesisRefused) -> None:
+        """Older than what is left, or never there: read what there is, and never skip to LATEST."""
         self.counters.gaps += 1
         _log.error(
             "%s: nothing to be found at %s (%s); going on at the oldest record. Records may have "
             "been lost to retention, or the stream is not the one of the checkpoint",
             self.shard_id,
             self.opening,
-            why,
+            refusal,
         )
         self.opening = Opening.horizon()
         self.reading.skip_through = None

@@ -8,7 +8,7 @@ from typing import Any
 
 from shardlane.consumer.errors import KinesisRefused, KinesisUnreachable
 from shardlane.consumer.feed import Feed
-from shardlane.consumer.pace import Pace, Pacing
+from shardlane.consumer.pace import Pace
 from shardlane.consumer.reader import Service, ShardEnd, ShardMissing
 from shardlane.consumer.refusal import Refusal, meaning_of
 from shardlane.consumer.shard import child_shard
@@ -20,10 +20,11 @@ MOST_RECORDS = 10_000
 class PollingReader:
     """One shard. An iterator lives five minutes and every answer brings a new one."""
 
-    def __init__(self, feed: Feed, service: Service, pacing: Pacing) -> None:
+    def __init__(self, feed: Feed, service: Service, pace: Pace) -> None:
+        """``pace`` is the shard's in this process: the next reader goes on with it."""
         self._feed = feed
         self._service = service
-        self._pace = Pace(pacing)
+        self._pace = pace
         self._iterator: str | None = None
 
     async def read(self) -> ShardEnd | ShardMissing:
@@ -98,10 +99,8 @@ class PollingReader:
     def _reopen(self, refusal: KinesisRefused) -> None:
         if refusal.operation == "GetRecords":
             self._iterator = None  # the iterator is of no use; the position may well be
-        elif self._feed.opening.is_numbered:
-            self._feed.fall_to_horizon(str(refusal))
         else:
-            raise refusal
+            self._feed.refused_position(refusal)
 
     def _back_off(self) -> None:
         self._pace.refused(_now_s(), self._service.random.random())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shardlane.consumer.fan_out_reader import FanOutReader, SubscriptionRules
+from shardlane.consumer.fan_out_reader import FanOutReader, Floor, SubscriptionRules
 from shardlane.consumer.feed import Feed
-from shardlane.consumer.pace import READS_PER_S, Pacing
+from shardlane.consumer.pace import READS_PER_S, Pace, Pacing
 from shardlane.consumer.polling_reader import PollingReader
 from shardlane.consumer.reader import Service, ShardReader
 from shardlane.consumer.stream import PatientCaller, registered_consumer
@@ -51,8 +52,10 @@ class Source:
         """Finds, or registers, what reading needs. ``fresh_s`` and ``alone``: see
         ``FanOutReader``. Raises ``StreamConsumerError``."""
         if self.consumer_name is None:
-            return lambda feed: PollingReader(feed, service, self.pacing)
+            paces: defaultdict[str, Pace] = defaultdict(lambda: Pace(self.pacing))
+            return lambda feed: PollingReader(feed, service, paces[feed.shard_id])
         arn = await registered_consumer(caller, service.stream_arn, self.consumer_name)
+        floors: defaultdict[str, Floor] = defaultdict(Floor)
         return lambda feed: FanOutReader(
-            feed, service, arn, self.rules, fresh_s=fresh_s, alone=alone
+            feed, service, arn, self.rules, floors[feed.shard_id], fresh_s=fresh_s, alone=alone
         )
