@@ -11,6 +11,7 @@ import importlib.machinery
 import importlib.util
 import io
 import multiprocessing
+import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -65,9 +66,11 @@ def run_tests(change: Change | None, arguments: Sequence[str]) -> tuple[int, str
     assert not loaded, f"loaded before they could be changed: {loaded}"
     if change is not None:
         sys.meta_path.insert(0, _Mutator(change))
+    # Other packages' plugins would cost seconds in every process; the conftest has the fixture.
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *arguments])
+        status = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *arguments])
     return int(status), printed.getvalue()
 
 

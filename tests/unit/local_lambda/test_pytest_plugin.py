@@ -55,7 +55,7 @@ def test_it_works_in_a_project_outside_this_one(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(APP, encoding="utf-8")
     (tmp_path / "test_app.py").write_text(TESTS, encoding="utf-8")
     installed = any(each.value == PLUGIN for each in entry_points(group="pytest11"))
-    named = [] if installed else ["-p", PLUGIN]
+    named = ["-p", "no:hypothesispytest"] + ([] if installed else ["-p", PLUGIN])
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *named],
         cwd=tmp_path,
