@@ -171,9 +171,14 @@ class SliceWorker:
         return Decision(todo=(batch,), pause_s=pause_s(self._refusals - 1, self._work.config))
 
     def _event(self, records: Sequence[Record]) -> dict[str, Any]:
-        event = kinesis_event(records, self._work.identity, self._shard_id)
         if self._windows is not None:
             self._windows.enter(records[0])
+        return self._payload(records)
+
+    def _payload(self, records: Sequence[Record]) -> dict[str, Any]:
+        """The event, without opening a window for records that are never sent."""
+        event = kinesis_event(records, self._work.identity, self._shard_id)
+        if self._windows is not None and self._windows.open:
             event |= self._windows.members()
         return event
 
@@ -212,7 +217,7 @@ class SliceWorker:
                 given_up, work.identity, self._shard_id, work.wall_ms(), self._last
             )
             if work.config.on_failure == "s3":
-                message = with_payload(message, self._event(records))
+                message = with_payload(message, self._payload(records))
             await self._deliver(work.destination, message, len(records))
         self._intake.settle(records)
 

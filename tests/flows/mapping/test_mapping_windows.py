@@ -150,6 +150,24 @@ def test_the_state_of_an_open_window_survives_a_restart(
     ]
 
 
+def test_a_record_that_is_too_old_to_be_sent_opens_no_window(
+    kinesis_mapping: MappingTrials,
+) -> None:
+    trial = kinesis_mapping(
+        summing,
+        tumbling_window_s=30,
+        maximum_record_age_s=60,
+        on_failure="s3",
+        start_now=False,
+    )
+    trial.put("1")
+    trial.run(90)
+    trial.start()
+    trial.run(90)
+    assert trial.invocations == []
+    assert len(trial.on_failure) == 1
+
+
 def test_without_a_window_the_event_has_no_window_members(
     kinesis_mapping: MappingTrials,
 ) -> None:
