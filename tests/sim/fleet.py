@@ -205,20 +205,20 @@ class SimulatedMachine:
 
     async def _handle(self, record: Record) -> None:
         number = self._started(record)
+        self._services.ledger.reached(self.name, number)
         await asyncio.sleep(self._trouble.takes_s(number))
         if self._trouble.fails(number):
             raise RuntimeError("trouble")
         self._settled(number)
 
     async def _handle_batch(self, records: Sequence[Record]) -> None:
-        numbers = [int(record.data) for record in records]
+        numbers = [self._started(record) for record in records]
         await asyncio.sleep(max(map(self._trouble.takes_s, numbers)) / 4)
         if any(self._trouble.fails(number) for number in numbers):
             raise RuntimeError("trouble in the batch")
-        for record in records:
-            # A batch is one call: its records are handled when it is about to return.
-            if not isinstance(record, HeldRecord) or not record.lease_lost:
-                self._settled(self._started(record), may_drop=False)
+        for number in numbers:
+            self._services.ledger.reached(self.name, number)
+            self._settled(number, may_drop=False)
 
     def _started(self, record: Record) -> int:
         assert isinstance(record, HeldRecord)

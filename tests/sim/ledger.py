@@ -51,6 +51,7 @@ class Ledger:
     def __init__(self, now_s: Callable[[], float], *, keeps_order: bool) -> None:
         self._now_s = now_s
         self._keeps_order = keeps_order
+        self._closed = False
         self.breach: str | None = None
         self.on_breach: Callable[[], None] = _nobody
         self.trace: deque[str] = deque(maxlen=60)
@@ -87,17 +88,23 @@ class Ledger:
     # --- handlers ---------------------------------------------------------------------------
 
     def started(self, machine: str, owner: str, number: int, shard_id: str, fence: int) -> None:
-        put = self.puts[number]
-        self._note(f"{machine} starts {number} ({put.key}, {shard_id}) under {fence}")
+        """A handler call begins: the lease must be its owner's, by this very tenure."""
+        self._note(f"{machine} starts {number} ({self.puts[number].key}, {shard_id}) under {fence}")
         row = self.rows.get(shard_id)
         if row is None or not row.held_by(owner) or fence != self._fences[shard_id]:
             self._break(
                 f"{machine} started {number} of {shard_id} under the fence {fence}, but the lease "
                 f"is {row}, taken under {self._fences.get(shard_id)}"
             )
+
+    def reached(self, machine: str, number: int) -> None:
+        """The handler comes to a record: nothing of its key before it may be open."""
+        put = self.puts[number]
         if number in self._done:
             self.duplicates += 1
-        elif self._keeps_order and self._first_open(put.key) not in (None, number):
+        elif not self.is_wanted(put):
+            return  # from before the first start; a seek may still bring it
+        elif self._keeps_order and self._first_open(put.key) != number:
             self._break(
                 f"{machine} started {number} of key {put.key} before {self._first_open(put.key)} "
                 "of the same key was handled"
@@ -221,13 +228,17 @@ class Ledger:
         """A breach that only the whole run shows."""
         self._break(why)
 
+    def close(self) -> None:
+        """The world is taken apart from here on: what happens is no matter."""
+        self._closed = True
+
     # --- inside -----------------------------------------------------------------------------
 
     def _note(self, line: str) -> None:
         self.trace.append(f"{self._now_s():8.3f}  {line}")
 
     def _break(self, why: str) -> None:
-        if self.breach is None:
+        if self.breach is None and not self._closed:
             self.breach = f"at {self._now_s():.3f} s: {why}"
             self.on_breach()
 

@@ -146,11 +146,13 @@ class Channel:
         The mark will not pass it, so whatever arrived later will be read again: of a halted
         reading none of it needs to start.
         """
+        reading = delivery.reading
         self._lanes.finish(delivery)
-        delivery.reading.held_bytes -= delivery.size_bytes
-        if delivery.reading.halted:
-            self._lanes.forget(delivery.reading, delivery.index)
-        delivery.reading.notify()
+        reading.held_bytes -= delivery.size_bytes
+        if reading.halted:
+            reading.stopped_at = min(reading.stopped_at, delivery.index)
+            self._lanes.forget(reading, delivery.index)
+        reading.notify()
 
     def halt(self, reading: Reading) -> None:
         """No more is read, and nothing starts but what arrived before something that has started:

@@ -117,7 +117,9 @@ class Desk:
         """Whether a delivery that was taken a while ago may still start."""
         with self.lock:
             reading = delivery.reading
-            return not reading.closed and self._clock_s() < reading.deadline_s
+            if reading.closed or delivery.index > reading.stopped_at:
+                return False
+            return self._clock_s() < reading.deadline_s
 
     def joins_its_key(self, delivery: Delivery) -> bool:
         """Puts a delivery that was taken behind its key, if that has been set aside since."""

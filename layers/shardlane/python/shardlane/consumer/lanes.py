@@ -112,6 +112,7 @@ class Lanes:
         lane = delivery.lane
         lane.running -= 1
         delivery.reading.running -= 1
+        delivery.reading.aside += 1
         name = _name(delivery)
         aside = self._aside.get(name)
         if aside is not None and aside.head is not delivery:
@@ -199,7 +200,9 @@ class Lanes:
         if lane.running >= self._width:
             return None
         if lane.returning:
-            return lane.returning.popleft()
+            delivery = lane.returning.popleft()
+            delivery.reading.aside -= 1
+            return delivery
         queue = lane.queue
         while queue:
             delivery = queue.popleft()
@@ -208,6 +211,7 @@ class Lanes:
             if aside is None:
                 return delivery
             aside.following.append(delivery)
+            delivery.reading.aside += 1
         return None
 
     def _left(self, delivery: Delivery) -> None:
@@ -237,6 +241,8 @@ class Lanes:
     def _thin_out(
         self, name: str | Delivery, aside: _Aside, stays: Callable[[Delivery], bool]
     ) -> None:
+        for each in aside.following:
+            each.reading.aside -= not stays(each)
         aside.following = deque(filter(stays, aside.following))
         head, lane = aside.head, aside.head.lane
         if stays(head):
@@ -245,6 +251,7 @@ class Lanes:
             return  # it runs: ``finish`` lets the next one out
         if aside.out:
             lane.returning.remove(head)
+        head.reading.aside -= 1
         if aside.following:
             aside.head = aside.following.popleft()
             self._let_out(aside)

@@ -40,6 +40,7 @@ class Reading:
     """
 
     __slots__ = (
+        "aside",
         "closed",
         "deadline_s",
         "ended",
@@ -56,6 +57,7 @@ class Reading:
         "running",
         "shard_id",
         "skip_through",
+        "stopped_at",
         "stream",
         "thirsty",
         "waiting",
@@ -85,6 +87,8 @@ class Reading:
         """Closed because the lease is another's, or may be."""
         self.halted = False
         """Nothing more is read: only what has to be finished still starts."""
+        self.stopped_at: float = inf
+        """Of a halted reading: the arrival that failed; what came after it does not start."""
         self.ended = False
         """The shard has no more records than what was offered."""
         self.thirsty = False
@@ -100,6 +104,8 @@ class Reading:
         self.pending_bytes = 0
         self.waiting = 0
         """Deliveries in the channel, not started."""
+        self.aside = 0
+        """Deliveries whose key backs off, or was let out again and has not been taken."""
         self.running = 0
         self.held_bytes = 0
         """Payload of deliveries that are not settled."""
@@ -116,7 +122,7 @@ class Reading:
     @property
     def idle(self) -> bool:
         """Whether nothing of it runs or waits to be started."""
-        return not (self.running or self.waiting)
+        return not (self.running or self.waiting or self.aside)
 
     @property
     def drained(self) -> bool:

@@ -93,9 +93,8 @@ class TaskCrew:
         if not task.cancelling():
             return RuntimeError("the handler was cancelled, not by the consumer")
         self._settlement.forget(delivery)
-        if self._stopping or not delivery.reading.lost:
-            raise asyncio.CancelledError
-        task.uncancel()
+        if self._stopping or not delivery.reading.lost or task.uncancel():
+            raise asyncio.CancelledError  # (cancelled by somebody else, too)
         return None
 
     async def _rest(self, loop: asyncio.AbstractEventLoop) -> None:
