@@ -202,6 +202,8 @@ class Account:
 
     def visibility_ms(self) -> float:
         """Drawn for one record."""
+        if self.delays.visibility_mean_ms == 0:
+            return self.delays.visibility_base_ms
         return self.delays.visibility_ms(self._visibility)
 
     # --- metrics ----------------------------------------------------------------------------

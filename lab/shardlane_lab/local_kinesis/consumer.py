@@ -40,6 +40,9 @@ class StreamConsumer:
             return "DELETING"
         return "ACTIVE" if now_ms >= self.active_ms else "CREATING"
 
+    def gone(self, now_ms: float) -> bool:
+        return self.deleted_ms is not None and self.deleted_ms <= now_ms
+
     def as_dict(self, now_ms: float) -> dict[str, Any]:
         return {
             "ConsumerName": self.name,

@@ -14,7 +14,7 @@ SPACE = 1 << 128
 
 
 def hash_key(partition_key: str) -> int:
-    digest = md5(partition_key.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
+    digest = md5(partition_key.encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest, "big")
 
 

@@ -12,7 +12,7 @@ def payload_bytes(partition_key: str, data: bytes) -> int:
     """What limits and metrics count: data and partition key."""
     if partition_key.isascii():
         return len(data) + len(partition_key)
-    return len(data) + len(partition_key.encode("utf-8", "surrogatepass"))
+    return len(data) + len(partition_key.encode())
 
 
 class StoredRecord:
@@ -25,6 +25,7 @@ class StoredRecord:
         "end_bytes",
         "partition_key",
         "sequence_number",
+        "size_bytes",
         "visible_ms",
         "written_ms",
     )
@@ -34,6 +35,7 @@ class StoredRecord:
         sequence_number: str,
         partition_key: str,
         data: bytes,
+        size_bytes: int,
         arrival_ms: int,
         written_ms: float,
         visible_ms: float,
@@ -42,6 +44,8 @@ class StoredRecord:
         self.sequence_number = sequence_number
         self.partition_key = partition_key
         self.data = data
+        self.size_bytes = size_bytes
+        """What limits and metrics count: see ``payload_bytes``."""
         self.arrival_ms = arrival_ms
         """The ``ApproximateArrivalTimestamp``: whole milliseconds, and with a skewed clock it may
         differ from ``written_ms`` and go backwards."""
@@ -52,10 +56,6 @@ class StoredRecord:
         """Payload bytes of the shard up to and with this record, so that a read can be cut to
         size by searching instead of adding up."""
         self._json: bytes | None = None
-
-    @property
-    def size_bytes(self) -> int:
-        return payload_bytes(self.partition_key, self.data)
 
     def as_dict(self) -> dict[str, Any]:
         """As boto3 shows it, but the time-stamp in seconds."""

@@ -20,17 +20,17 @@ class SequenceNumbers:
     def __init__(self, born_ms: int, shard: int, random: Random) -> None:
         self._prefix = f"49{born_ms:016d}"
         self._suffix = f"{shard:06d}"
-        self._random = random
+        self._draw = random.getrandbits
         self.counter = 0
         """Of the last number given out."""
 
     def at(self, counter: int) -> str:
-        return f"{self._prefix}{counter:032d}{self._suffix}"
+        return self._prefix + str(counter).zfill(32) + self._suffix
 
     def following(self) -> str:
         """A number for the next record. At least one number before it stays free, for a position
         between two records."""
-        self.counter += 2 + self._random.getrandbits(6)
+        self.counter += 2 + self._draw(6)
         return self.at(self.counter)
 
     @property

@@ -109,6 +109,8 @@ def _string(shape: Shape) -> Check:
     def check(value: Any, problems: list[Problem]) -> str:
         if not isinstance(value, str):
             raise _wrong_type(value, "a string")
+        if not value.isascii():
+            _check_unicode(value)
         if not low <= len(value) <= high:
             bounds(len(value), value, problems)
         if choices is not None and value not in choices:
@@ -122,11 +124,20 @@ def _string(shape: Shape) -> Check:
     return check
 
 
+def _check_unicode(value: str) -> None:
+    """Half a surrogate pair has no bytes, so no hash key either."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise serialization("A string is not valid Unicode.") from None
+
+
 def _integer(shape: Shape) -> Check:
     bounds = _bounds(shape, "value")
 
     def check(value: Any, problems: list[Problem]) -> int:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        if isinstance(value, bool) or not whole:
             raise _wrong_type(value, "an integer")
         bounds(value, value, problems)
         return int(value)
@@ -204,8 +215,9 @@ def _list(shape: Shape, member: Check) -> Check:
         for number, item in enumerate(value, start=1):
             seen = len(problems)
             checked.append(member(item, problems))
-            for problem in problems[seen:]:
-                problem.within(f"{number}.member")
+            if len(problems) > seen:
+                for problem in problems[seen:]:
+                    problem.within(f"{number}.member")
         return checked
 
     return check
@@ -234,8 +246,10 @@ def _camel(name: str) -> str:
 
 
 def _structure(shape: Shape, members: Mapping[str, Check]) -> Check:
+    required = shape.required
+
     def check(value: Any, problems: list[Problem]) -> dict[str, Any]:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise _wrong_type(value, "an object")
         checked = {}
         for name, item in value.items():
@@ -247,7 +261,7 @@ def _structure(shape: Shape, members: Mapping[str, Check]) -> Check:
             if len(problems) > seen:
                 for problem in problems[seen:]:
                     problem.within(_camel(name))
-        for name in shape.required:
+        for name in required:
             if name not in checked:
                 missing = Problem("null", "Member must not be null")
                 missing.within(_camel(name))

@@ -11,7 +11,7 @@ from typing import Any
 from shardlane_lab.local_kinesis.hash_key import HashKeyRange
 from shardlane_lab.local_kinesis.limiter import Limiter, limiter
 from shardlane_lab.local_kinesis.limits import Limits
-from shardlane_lab.local_kinesis.record import StoredRecord, payload_bytes
+from shardlane_lab.local_kinesis.record import StoredRecord
 from shardlane_lab.local_kinesis.sequence import SequenceNumbers
 
 _WRITTEN = attrgetter("written_ms")
@@ -94,21 +94,34 @@ class Shard:
         return None if self.open else self.numbers.largest
 
     def append(
-        self, partition_key: str, data: bytes, now_ms: float, skew_ms: float, visibility_ms: float
+        self,
+        partition_key: str,
+        data: bytes,
+        size_bytes: int,
+        now_ms: float,
+        skew_ms: float,
+        visibility_ms: float,
     ) -> StoredRecord:
         """Writes a record; written times never go back, whatever the caller's clock does."""
-        last = self._records[-1] if self._records else None
-        written_ms = now_ms if last is None else max(now_ms, last.written_ms)
-        visible_ms = written_ms + visibility_ms
-        arrival_ms = int(written_ms + skew_ms)
-        if last is not None:
-            visible_ms = max(visible_ms, last.visible_ms)
-            self._arrivals_in_order &= arrival_ms >= last.arrival_ms
-        self._written_bytes += payload_bytes(partition_key, data)
+        written_ms = now_ms
+        visible_ms = now_ms + visibility_ms
+        arrival_ms = int(now_ms + skew_ms)
+        if self._records:
+            last = self._records[-1]
+            if last.written_ms > now_ms:
+                written_ms = last.written_ms
+                visible_ms = written_ms + visibility_ms
+                arrival_ms = int(written_ms + skew_ms)
+            if last.visible_ms > visible_ms:
+                visible_ms = last.visible_ms
+            if last.arrival_ms > arrival_ms:
+                self._arrivals_in_order = False
+        self._written_bytes += size_bytes
         record = StoredRecord(
             self.numbers.following(),
             partition_key,
             data,
+            size_bytes,
             arrival_ms,
             written_ms,
             visible_ms,

@@ -37,6 +37,10 @@ class StreamSettings:
     policy: str | None = None
     warm_mibps: int | None = None
 
+    @property
+    def max_record_bytes(self) -> int:
+        return self.max_record_kib * 1024
+
 
 @dataclass(slots=True)
 class Change:
@@ -76,6 +80,8 @@ class Stream:
         self._limits = limits
         self._random = random
         self._changes: list[Change] = []
+        self._leaving: list[StreamConsumer] = []
+        """Consumers that are being deleted, the first to go first."""
         self._open: list[Shard] = []
         self._open_starts: list[int] = []
 
@@ -93,13 +99,16 @@ class Stream:
         while self._changes and self._changes[0].due_ms <= now_ms:
             due = self._changes.pop(0)
             due.apply(due.due_ms)
-        if self.consumers:
-            self._forget_consumers(now_ms)
+        if self._leaving and self._leaving[0].gone(now_ms):
+            for consumer in [each for each in self._leaving if each.gone(now_ms)]:
+                self._leaving.remove(consumer)
+                self.consumers.pop(consumer.name, None)
 
-    def _forget_consumers(self, now_ms: float) -> None:
-        for name, consumer in list(self.consumers.items()):
-            if consumer.deleted_ms is not None and consumer.deleted_ms <= now_ms:
-                del self.consumers[name]
+    def deregister(self, consumer: StreamConsumer, gone_ms: float) -> None:
+        """The consumer is DELETING until then."""
+        if consumer.deleted_ms is None:
+            consumer.deleted_ms = gone_ms
+            self._leaving.append(consumer)
 
     @property
     def next_change_ms(self) -> float:

@@ -99,8 +99,7 @@ def deregister_stream_consumer(call: Call) -> dict[str, Any]:
     for access in consumer.access.values():
         if access.subscription is not None:
             access.subscription.fail(gone)
-    if consumer.deleted_ms is None:
-        consumer.deleted_ms = call.now_ms + call.account.delays.status_change_ms
+    stream.deregister(consumer, call.now_ms + call.account.delays.status_change_ms)
     stream.settle(call.now_ms)
     return {}
 

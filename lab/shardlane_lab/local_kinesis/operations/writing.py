@@ -20,20 +20,20 @@ from shardlane_lab.local_kinesis.stream import Stream
 
 def put_record(call: Call) -> dict[str, Any]:
     stream, now_ms = call.account.usable_stream(call.request, call.now_ms), call.now_ms
-    _check_entry(stream, call.request, "")
-    call.account.room_for(_size_bytes(call.request), now_ms)
-    shard = _shard_for(stream, call.request)
+    entry = _entry(stream, call.request)
+    call.account.room_for(entry.size_bytes, now_ms)
+    shard = _shard_for(stream, entry)
     _check_ordering(call, stream, shard)
     _dry_run(call)
     try:
-        record = _written(call, stream, shard, call.request)
+        record = _written(call, stream, shard, entry)
     except ServiceError:
         call.account.emit("PutRecord.Success", 0, now_ms, StreamName=stream.name)
         raise
     shard.notify()
-    _count_incoming(call, stream, record.size_bytes, 1)
+    _count_incoming(call, stream, entry.size_bytes, 1)
     call.account.emit("PutRecord.Success", 1, now_ms, StreamName=stream.name)
-    call.account.emit("PutRecord.Bytes", record.size_bytes, now_ms, "Bytes", StreamName=stream.name)
+    call.account.emit("PutRecord.Bytes", entry.size_bytes, now_ms, "Bytes", StreamName=stream.name)
     call.account.emit(
         "PutRecord.Latency", call.took_ms, now_ms, "Milliseconds", StreamName=stream.name
     )
@@ -42,8 +42,8 @@ def put_record(call: Call) -> dict[str, Any]:
 
 
 def put_records(call: Call) -> dict[str, Any]:
-    stream, entries = call.account.usable_stream(call.request, call.now_ms), call.request["Records"]
-    _check_entries(call, stream, entries)
+    stream = call.account.usable_stream(call.request, call.now_ms)
+    entries = _entries(call, stream)
     _dry_run(call)
     results: list[dict[str, Any]] = []
     touched: set[Shard] = set()
@@ -56,7 +56,7 @@ def put_records(call: Call) -> dict[str, Any]:
             failed += 1
             results.append({"ErrorCode": error.code, "ErrorMessage": error.message})
             continue
-        size_bytes += record.size_bytes
+        size_bytes += entry.size_bytes
         touched.add(shard)
         results.append({"SequenceNumber": record.sequence_number, "ShardId": shard.shard_id})
     for shard in touched:
@@ -65,48 +65,65 @@ def put_records(call: Call) -> dict[str, Any]:
     return {"FailedRecordCount": failed, "Records": results} | _encryption(stream)
 
 
-def _check_entries(call: Call, stream: Stream, entries: list[dict[str, Any]]) -> None:
-    total_bytes = 0
-    for number, entry in enumerate(entries, start=1):
-        _check_entry(stream, entry, f"records.{number}.member.")
-        total_bytes += _size_bytes(entry)
+class _Entry:
+    """A record to write, checked. A plain class with slots: 500 are made for one call."""
+
+    __slots__ = ("data", "explicit", "partition_key", "size_bytes")
+
+    def __init__(self, partition_key: str, data: bytes, explicit: int | None) -> None:
+        self.partition_key = partition_key
+        self.data = data
+        self.explicit = explicit
+        """The hash key that overrides the partition key's."""
+        self.size_bytes = payload_bytes(partition_key, data)
+
+
+def _entries(call: Call, stream: Stream) -> list[_Entry]:
+    """All of a batch; one that is wrong refuses the whole."""
+    entries = [
+        _entry(stream, values, number) for number, values in enumerate(call.request["Records"], 1)
+    ]
+    total_bytes = sum(entry.size_bytes for entry in entries)
     cap = call.account.limits.request_bytes
     if cap is not None and total_bytes > cap:
         raise errors.invalid_argument(f"Records size exceeds {cap // 2**20} MB limit")
     call.account.room_for(total_bytes, call.now_ms)
+    return entries
 
 
-def _check_entry(stream: Stream, entry: dict[str, Any], path: str) -> None:
-    if "PartitionKey" not in entry and stream.settings.distribution != "AUTO":
+def _entry(stream: Stream, values: dict[str, Any], number: int | None = None) -> _Entry:
+    """``number`` is the entry's place in its batch, for the message."""
+    key, data, explicit = values.get("PartitionKey"), values["Data"], values.get("ExplicitHashKey")
+    if key is None and stream.settings.distribution != "AUTO":
         raise errors.validation(
-            f"1 validation error detected: Value null at '{path}partitionKey' failed to satisfy "
-            f"constraint: Member must not be null"
+            f"1 validation error detected: Value null at '{_path(number)}partitionKey' failed to "
+            f"satisfy constraint: Member must not be null"
         )
-    cap = stream.settings.max_record_kib * 1024
-    if len(entry["Data"]) > cap:
+    if len(data) > stream.settings.max_record_bytes:
         raise errors.validation(
-            f"1 validation error detected: Value at '{path}data' failed to satisfy constraint: "
-            f"Member must have length less than or equal to {cap}"
+            f"1 validation error detected: Value at '{_path(number)}data' failed to satisfy "
+            f"constraint: Member must have length less than or equal to "
+            f"{stream.settings.max_record_bytes}"
         )
-    explicit = entry.get("ExplicitHashKey")
     if explicit is not None and int(explicit) >= SPACE:
         raise errors.invalid_argument(
             f"Invalid ExplicitHashKey. ExplicitHashKey must be in the range: [0, 2^128-1]. "
             f"Specified value was {explicit}"
         )
+    return _Entry(key or "", data, None if explicit is None else int(explicit))
 
 
-def _size_bytes(entry: dict[str, Any]) -> int:
-    return payload_bytes(entry.get("PartitionKey", ""), entry["Data"])
+def _path(number: int | None) -> str:
+    return "" if number is None else f"records.{number}.member."
 
 
-def _shard_for(stream: Stream, entry: dict[str, Any]) -> Shard:
+def _shard_for(stream: Stream, entry: _Entry) -> Shard:
     if stream.settings.distribution == "AUTO":
         stream.round_robin += 1
         return stream.open_shards[stream.round_robin % len(stream.open_shards)]
-    explicit = entry.get("ExplicitHashKey")
-    key = hash_key(entry["PartitionKey"]) if explicit is None else int(explicit)
-    return stream.shard_for(key)
+    if entry.explicit is None:
+        return stream.shard_for(hash_key(entry.partition_key))
+    return stream.shard_for(entry.explicit)
 
 
 def _check_ordering(call: Call, stream: Stream, shard: Shard) -> None:
@@ -127,32 +144,34 @@ def _dry_run(call: Call) -> None:
         raise errors.dry_run()
 
 
-def _written(call: Call, stream: Stream, shard: Shard, entry: dict[str, Any]) -> StoredRecord:
+def _written(call: Call, stream: Stream, shard: Shard, entry: _Entry) -> StoredRecord:
     """Appends the record, or raises ``ProvisionedThroughputExceededException``."""
-    account, now_ms = call.account, call.now_ms
-    key, data = entry.get("PartitionKey", ""), entry["Data"]
-    size_bytes = payload_bytes(key, data)
-    site = Site(call.operation, stream.name, shard.shard_id)
-    _admit(call, stream, shard, size_bytes, site)
-    account.held_bytes += size_bytes
-    skew_ms = account.faults.skew_ms(site)
-    return shard.append(key, data, now_ms, skew_ms, account.visibility_ms())
-
-
-def _admit(call: Call, stream: Stream, shard: Shard, size_bytes: int, site: Site) -> None:
     account, now_ms, limiters = call.account, call.now_ms, shard.limiters
-    if (
-        not limiters.write_records.allows(now_ms, 1)
-        or not limiters.write_bytes.allows(now_ms, size_bytes)
-        or account.faults.draw_one(FaultKind.THROTTLE, site) is not None
-    ):
-        account.emit("WriteProvisionedThroughputExceeded", 1, now_ms, StreamName=stream.name)
-        raise errors.throughput_exceeded(
-            f"Rate exceeded for shard {shard.shard_id} in stream {stream.name} under account "
-            f"{account.account}."
-        )
+    skew_ms = 0.0
+    if account.faults:
+        site = Site(call.operation, stream.name, shard.shard_id)
+        if account.faults.draw_one(FaultKind.THROTTLE, site) is not None:
+            raise _rate_exceeded(call, stream, shard)
+        skew_ms = account.faults.skew_ms(site)
+    if not limiters.write_records.allows(now_ms, 1):
+        raise _rate_exceeded(call, stream, shard)
+    if not limiters.write_bytes.allows(now_ms, entry.size_bytes):
+        raise _rate_exceeded(call, stream, shard)
     limiters.write_records.charge(now_ms, 1)
-    limiters.write_bytes.charge(now_ms, size_bytes)
+    limiters.write_bytes.charge(now_ms, entry.size_bytes)
+    account.held_bytes += entry.size_bytes
+    return shard.append(
+        entry.partition_key, entry.data, entry.size_bytes, now_ms, skew_ms, account.visibility_ms()
+    )
+
+
+def _rate_exceeded(call: Call, stream: Stream, shard: Shard) -> ServiceError:
+    account = call.account
+    account.emit("WriteProvisionedThroughputExceeded", 1, call.now_ms, StreamName=stream.name)
+    return errors.throughput_exceeded(
+        f"Rate exceeded for shard {shard.shard_id} in stream {stream.name} under account "
+        f"{account.account}."
+    )
 
 
 def _count_incoming(call: Call, stream: Stream, size_bytes: int, records: int) -> None:

@@ -31,8 +31,15 @@ class Codec(Protocol):
     def error(self, error: ServiceError) -> bytes: ...
 
 
-def _records(records: Sequence[StoredRecord]) -> bytes:
-    return b'{"Records":[%b]' % b",".join([record.as_json() for record in records])
+def _with_records(records: Sequence[StoredRecord], rest: dict[str, Any]) -> bytes:
+    """``{"Records": [...], **rest}`` in one copy: an answer may have ten megabytes."""
+    head, tail = b'{"Records":[', b"]," + orjson.dumps(rest)[1:]
+    if not records:
+        return head + tail
+    parts = [record.as_json() for record in records]
+    parts[0] = head + parts[0]
+    parts[-1] += tail
+    return b",".join(parts)
 
 
 class JsonCodec:
@@ -52,7 +59,7 @@ class JsonCodec:
         records = answer.get("Records")
         if records and isinstance(records[0], StoredRecord):
             rest = {name: value for name, value in answer.items() if name != "Records"}
-            return _records(records) + b"," + orjson.dumps(rest)[1:]
+            return _with_records(records, rest)
         return orjson.dumps(answer) if answer else b""
 
     def event(self, event: SubscribeToShardEvent) -> bytes:
@@ -61,7 +68,7 @@ class JsonCodec:
             rest["ContinuationSequenceNumber"] = event.continuation
         if event.child_shards is not None:
             rest["ChildShards"] = event.child_shards
-        return _records(event.records) + b"," + orjson.dumps(rest)[1:]
+        return _with_records(event.records, rest)
 
     def error(self, error: ServiceError) -> bytes:
         return orjson.dumps({"__type": error.code, "message": error.message})

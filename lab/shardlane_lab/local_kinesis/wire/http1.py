@@ -21,6 +21,8 @@ Handler = Callable[[WireRequest, Reply], None]
 
 _QUEUED_REQUESTS = 64
 """How many requests a client may send ahead before we stop reading it."""
+_ONE_WRITE_BYTES = 64 * 1024
+"""Above it a copy costs more than a second write; the last packet is full then anyway."""
 _RESET_AFTER_S = 0.02
 """A reset sent at once would overtake what was written before it."""
 
@@ -51,7 +53,11 @@ class Http1Reply:
     def send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         if not self.closed:
             head = self._head(status, headers, f"content-length: {len(body)}")
-            self._connection.write(head + body)
+            if len(body) > _ONE_WRITE_BYTES:
+                self._connection.write(head)
+                self._connection.write(body)
+            else:
+                self._connection.write(head + body)
             self._done()
 
     def start(self, status: int, headers: Mapping[str, str]) -> None:

@@ -47,13 +47,12 @@ class Push:
         subscription = self._subscription
         try:
             while not subscription.ended:
+                await self._until_due()
                 await self._pace()
-                now_ms = self._wall_ms()
-                event = subscription.next_event(now_ms)
+                event = subscription.next_event(self._wall_ms())
                 if event is None:
-                    if not subscription.ended:
-                        await self._alarm.wait_ms(subscription.next_due_ms(now_ms) - now_ms)
-                elif event.fault is None:
+                    continue  # it was the end that was due, or a change of the stream
+                if event.fault is None:
                     self._write(self._event(event))
                 else:
                     await self._break(event, event.fault)
@@ -64,6 +63,13 @@ class Push:
     def _left(self) -> None:
         self._subscription.close()
         self._alarm.ring()
+
+    async def _until_due(self) -> None:
+        """One wait: what was due may have changed when it returns."""
+        now_ms = self._wall_ms()
+        wait_ms = self._subscription.next_due_ms(now_ms) - now_ms
+        if wait_ms > 0 and not self._subscription.ended:
+            await self._alarm.wait_ms(wait_ms)
 
     async def _pace(self) -> None:
         """Waits for the client to read, and until the last frame is far enough away."""

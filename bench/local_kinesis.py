@@ -1,0 +1,412 @@
+"""How fast the local Kinesis is, beside moto and kinesis-local where they have the call.
+
+    python bench/local_kinesis.py            # a minute; needs moto[server], and npx for the other
+
+Each server is a process of its own on this machine. The client is a plain socket that sends the
+same bytes to all of them and parses nothing, so that the servers are measured and not the client.
+The limits are off in ours: no other server has any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from shardlane_lab.local_kinesis.limits import Limits
+from shardlane_lab.local_kinesis.serve import serve
+from shardlane_lab.percentile import percentile
+
+STREAM = "bench"
+SHARD = "shardId-000000000000"
+RECORDS_PER_PUT = 500
+RECORDS_PER_GET = 10_000
+RECORD_BYTES = 256
+KINESIS_LOCAL = "kinesis-local@0.6.2"
+STARTS_WITHIN_S = 60.0
+
+
+# --- a client that costs nothing --------------------------------------------------------------
+
+
+class Client:
+    """One keep-alive connection, opened again where the server closes it after an answer."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._socket = self._opened()
+
+    def _opened(self) -> socket.socket:
+        opened = socket.create_connection(("127.0.0.1", self._port), timeout=60)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return opened
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def call(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Raises ``RuntimeError`` with the answer if it is a refusal."""
+        answer = self.exchange(framed(operation, orjson.dumps(request)))
+        return dict(orjson.loads(answer)) if answer else {}
+
+    def exchange(self, request: bytes) -> bytes:
+        self._socket.sendall(request)
+        head, rest = self._head()
+        length = _content_length(head)
+        parts, have = [rest], len(rest)
+        while length is None or have < length:
+            part = self._socket.recv(1 << 20)
+            parts.append(part)
+            have += len(part)
+            if length is None and part.endswith(b"0\r\n\r\n"):
+                break  # chunked: the client does not care where the chunks end
+        body = b"".join(parts)
+        if b"connection: close" in head.lower():
+            self._socket.close()
+            self._socket = self._opened()
+        if b" 200 " not in head[:15]:
+            raise RuntimeError(body[:300].decode(errors="replace"))
+        return body if length is not None else _dechunked(body)
+
+    def _head(self) -> tuple[bytes, bytes]:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            part = self._socket.recv(1 << 20)
+            if not part:
+                raise ConnectionError("the server closed the connection")
+            data += part
+        head, _, rest = data.partition(b"\r\n\r\n")
+        return head, rest
+
+
+def _content_length(head: bytes) -> int | None:
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.split(b":")[1])
+    return None
+
+
+def _dechunked(body: bytes) -> bytes:
+    found = b""
+    while body:
+        size, _, body = body.partition(b"\r\n")
+        found, body = found + body[: int(size, 16)], body[int(size, 16) + 2 :]
+    return found
+
+
+def framed(operation: str, body: bytes) -> bytes:
+    authorization = (
+        "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/kinesis/aws4_request, "
+        "SignedHeaders=host, Signature=0"
+    )
+    head = (
+        f"POST / HTTP/1.1\r\nhost: kinesis.us-east-1.amazonaws.com\r\n"
+        f"x-amz-target: Kinesis_20131202.{operation}\r\nx-amz-date: 20260101T000000Z\r\n"
+        f"authorization: {authorization}\r\ncontent-type: application/x-amz-json-1.1\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+# --- servers ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Candidate:
+    name: str
+    command: list[str]
+    port: int
+    environment: dict[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+
+
+def candidates(ours_only: bool) -> Iterator[Candidate]:
+    port = free_port()
+    yield Candidate("local Kinesis", [sys.executable, __file__, "--serve", str(port)], port)
+    if ours_only:
+        return
+    port = free_port()
+    moto = Path(sys.executable).parent / "moto_server"
+    yield Candidate("moto_server", [str(moto), "-p", str(port)], port)
+    if shutil.which("npm") is None:
+        print("kinesis-local is left out: npm is not on the path")
+        return
+    yield kinesis_local()
+
+
+def kinesis_local() -> Candidate:
+    """Installed below ``out/``; it wants to run in its own folder."""
+    into = Path("out/bench").resolve()
+    into.mkdir(parents=True, exist_ok=True)
+    install = ["npm", "install", "--prefix", str(into), "--no-audit", "--no-fund", KINESIS_LOCAL]
+    subprocess.run(install, check=True, capture_output=True)
+    port = free_port()
+    ports = {"KINESIS_MOCK_PLAIN_PORT": str(port), "KINESIS_MOCK_TLS_PORT": str(free_port())}
+    quiet = {"LOG_LEVEL": "ERROR"}
+    folder = into / "node_modules/kinesis-local"
+    return Candidate("kinesis-local", ["node", "main.js"], port, ports | quiet, folder)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(candidate: Candidate) -> Iterator[Client]:
+    process = subprocess.Popen(
+        candidate.command,
+        env=os.environ | candidate.environment,
+        cwd=candidate.folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        client = _connected(candidate, process)
+        try:
+            yield client
+        finally:
+            client.close()
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait()
+
+
+def _connected(candidate: Candidate, process: subprocess.Popen[bytes]) -> Client:
+    deadline_s = time.monotonic() + STARTS_WITHIN_S
+    while time.monotonic() < deadline_s and process.poll() is None:
+        try:
+            client = Client(candidate.port)
+            client.call("ListStreams", {})
+            return client
+        except (OSError, RuntimeError):
+            time.sleep(0.1)
+    raise RuntimeError(f"{candidate.name} did not start: {' '.join(candidate.command)}")
+
+
+# --- what is measured -------------------------------------------------------------------------
+
+
+@dataclass
+class Measured:
+    put_per_s: float
+    get_per_s: float
+    small_ms: list[float]
+
+
+def measured(client: Client, at_most_s: float) -> Measured:
+    client.call("CreateStream", {"StreamName": STREAM, "ShardCount": 1})
+    _until_active(client)
+    put = framed("PutRecords", orjson.dumps(_batch()))
+    for _ in range(RECORDS_PER_GET // RECORDS_PER_PUT):
+        client.exchange(put)  # what is read below, and a warm-up
+    get_s = timed(client, _get(client), 100, at_most_s)
+    put_s = timed(client, put, 300, at_most_s)
+    small = {"StreamName": STREAM, "Data": "aGk=", "PartitionKey": "k"}
+    small_s = timed(client, framed("PutRecord", orjson.dumps(small)), 300, at_most_s)
+    return Measured(
+        len(put_s) * RECORDS_PER_PUT / sum(put_s),
+        len(get_s) * RECORDS_PER_GET / sum(get_s),
+        sorted(each * 1000 for each in small_s),
+    )
+
+
+def _until_active(client: Client) -> None:
+    for _ in range(100):
+        described = client.call("DescribeStreamSummary", {"StreamName": STREAM})
+        if described["StreamDescriptionSummary"]["StreamStatus"] == "ACTIVE":
+            return
+        time.sleep(0.1)
+    raise RuntimeError("the stream did not become ACTIVE")
+
+
+def _batch() -> dict[str, Any]:
+    data = base64.b64encode(os.urandom(RECORD_BYTES)).decode()
+    entries = [{"Data": data, "PartitionKey": f"key-{n}"} for n in range(RECORDS_PER_PUT)]
+    return {"StreamName": STREAM, "Records": entries}
+
+
+def _get(client: Client) -> bytes:
+    request = {"StreamName": STREAM, "ShardId": SHARD, "ShardIteratorType": "TRIM_HORIZON"}
+    iterator = client.call("GetShardIterator", request)["ShardIterator"]
+    body = {"ShardIterator": iterator, "Limit": RECORDS_PER_GET}
+    got = len(client.call("GetRecords", body)["Records"])
+    if got != RECORDS_PER_GET:
+        raise RuntimeError(f"GetRecords answered {got} records instead of {RECORDS_PER_GET}")
+    return framed("GetRecords", orjson.dumps(body))
+
+
+def timed(client: Client, request: bytes, times: int, at_most_s: float) -> list[float]:
+    """Seconds of each of so many exchanges, or of as many as fit, one after the other."""
+    seconds: list[float] = []
+    while len(seconds) < times and sum(seconds) < at_most_s:
+        started_s = time.perf_counter()
+        client.exchange(request)
+        seconds.append(time.perf_counter() - started_s)
+    return seconds
+
+
+# --- push -------------------------------------------------------------------------------------
+
+CONSUMERS = 20
+SHARDS = 10
+
+
+class Subscriber(asyncio.Protocol):
+    """Reads event-stream frames and notes how old each record's payload (its put time) is."""
+
+    def __init__(self, request: bytes, ages_ms: list[float]) -> None:
+        self._request = request
+        self._ages_ms = ages_ms
+        self.subscribed = asyncio.Event()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        now_s = time.time()
+        self.subscribed.set()
+        for part in data.split(b'"Data":"')[1:]:  # one frame, one read: it is small
+            put_s = float(base64.b64decode(part[: part.index(b'"')]))
+            self._ages_ms.append((now_s - put_s) * 1000)
+
+
+async def push_ages_ms(port: int, records_per_s: float, seconds: float) -> list[float]:
+    """From before the put until the subscriber has it, of every delivery."""
+    loop, ages_ms = asyncio.get_running_loop(), list[float]()
+    transports, waiting = [], []
+    for request in await asyncio.to_thread(_subscriptions, port):
+        transport, reader = await loop.create_connection(
+            lambda request=request: Subscriber(request, ages_ms),  # type: ignore[misc]
+            "127.0.0.1",
+            port,
+        )
+        transports.append(transport)
+        waiting.append(reader.subscribed.wait())
+    await asyncio.gather(*waiting)
+    await _produce(port, records_per_s, seconds)
+    await asyncio.sleep(0.5)
+    for transport in transports:
+        transport.close()
+    return ages_ms
+
+
+def _subscriptions(port: int) -> list[bytes]:
+    """A stream with its consumers, and the requests that subscribe them to every shard."""
+    client = Client(port)
+    client.call("CreateStream", {"StreamName": "push", "ShardCount": SHARDS})
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/push"
+    requests = []
+    for number in range(CONSUMERS):
+        made = client.call(
+            "RegisterStreamConsumer", {"StreamARN": arn, "ConsumerName": f"c{number}"}
+        )
+        for shard in range(SHARDS):
+            position = {
+                "ConsumerARN": made["Consumer"]["ConsumerARN"],
+                "ShardId": f"shardId-{shard:012d}",
+                "StartingPosition": {"Type": "LATEST"},
+            }
+            requests.append(framed("SubscribeToShard", orjson.dumps(position)))
+    client.close()
+    return requests
+
+
+async def _produce(port: int, records_per_s: float, seconds: float) -> None:
+    """Puts one record at a time, the shards in turn, on an even schedule."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    started_s = time.perf_counter()
+    for number in range(int(records_per_s * seconds)):
+        due_s = started_s + number / records_per_s
+        await asyncio.sleep(max(0.0, due_s - time.perf_counter()))
+        key = (2**128 // SHARDS) * (number % SHARDS) + 1000
+        record = {
+            "StreamName": "push",
+            "Data": base64.b64encode(repr(time.time()).encode()).decode(),
+            "PartitionKey": "k",
+            "ExplicitHashKey": str(key),
+        }
+        writer.write(framed("PutRecord", orjson.dumps(record)))
+        head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(_content_length(head) or 0)
+    writer.close()
+    await writer.wait_closed()
+
+
+# --- the report -------------------------------------------------------------------------------
+
+
+def line(*cells: str) -> None:
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def compare(ours_only: bool, at_most_s: float) -> None:
+    line("server", "PutRecords rec/s", "GetRecords rec/s", "PutRecord p50 ms", "p99 ms", "ratio")
+    line(*["---"] * 6)
+    ours: Measured | None = None
+    for candidate in candidates(ours_only):
+        try:
+            with running(candidate) as client:
+                seen = measured(client, at_most_s)
+        except (RuntimeError, OSError) as error:
+            print(f"{candidate.name} is left out: {error}")
+            continue
+        ours = ours or seen
+        ratio = f"{ours.put_per_s / seen.put_per_s:.1f} × / {ours.get_per_s / seen.get_per_s:.1f} ×"
+        line(
+            candidate.name,
+            f"{seen.put_per_s:,.0f}",
+            f"{seen.get_per_s:,.0f}",
+            f"{percentile(seen.small_ms, 50):.2f}",
+            f"{percentile(seen.small_ms, 99):.2f}",
+            ratio,
+        )
+
+
+def push(records_per_s: float, seconds: float) -> None:
+    (ours,) = candidates(ours_only=True)
+    with running(ours):
+        ages_ms = sorted(asyncio.run(push_ages_ms(ours.port, records_per_s, seconds)))
+    expected = int(records_per_s * seconds) * CONSUMERS
+    print(
+        f"push, {CONSUMERS * SHARDS} subscriptions, {records_per_s:g} records/s put, "
+        f"{records_per_s * CONSUMERS:g} deliveries/s: {len(ages_ms)} of {expected} delivered, "
+        f"p50 {percentile(ages_ms, 50):.1f} ms, p99 {percentile(ages_ms, 99):.1f} ms, "
+        f"max {max(ages_ms):.1f} ms",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--serve", type=int, metavar="PORT", help=argparse.SUPPRESS)
+    parser.add_argument("--ours-only", action="store_true", help="do not start the other servers")
+    parser.add_argument("--seconds", type=float, default=10, help="of each measurement, at most")
+    given = parser.parse_args()
+    if given.serve is not None:
+        asyncio.run(serve(given.serve, limits=Limits.unlimited()))
+        return
+    compare(given.ours_only, given.seconds)
+    push(50, given.seconds)
+    push(1000, given.seconds)
+
+
+if __name__ == "__main__":
+    main()
