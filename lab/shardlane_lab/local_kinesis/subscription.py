@@ -103,7 +103,6 @@ class Subscription:
         self._delivery = delivery
         self._head_due_ms: float | None = None
         """Of the record at ``_index``; drawn once."""
-        self._last_due_ms = float("-inf")
         shard.watchers.add(self._changed)
 
     # --- for shells -------------------------------------------------------------------------
@@ -126,7 +125,7 @@ class Subscription:
         due_ms = min(self._expires_ms, self._beat_ms, self._stream.next_change_ms)
         if self._index < self._shard.end_index:
             ready_ms = self._access.push_bytes.ready_ms(now_ms, 1)
-            due_ms = min(due_ms, max(self._due_ms(now_ms), ready_ms))
+            due_ms = min(due_ms, max(self._due_ms(), ready_ms))
         return now_ms if self._at_shard_end else due_ms
 
     def close(self) -> None:
@@ -157,11 +156,11 @@ class Subscription:
     def _at_shard_end(self) -> bool:
         return not self._shard.open and self._index >= self._shard.end_index
 
-    def _due_ms(self, now_ms: float) -> float:
-        """Of the next record. Records stay in order, so none is due before the one before it."""
+    def _due_ms(self) -> float:
+        """Of the next record. One that draws a shorter delay than the record before it waits for
+        it: records are taken in their order."""
         if self._head_due_ms is None:
-            drawn_ms = self._delivery.delay.due_ms(self._shard.record(self._index))
-            self._head_due_ms = max(self._last_due_ms, drawn_ms)
+            self._head_due_ms = self._delivery.delay.due_ms(self._shard.record(self._index))
         return self._head_due_ms
 
     def _due_records(self, now_ms: float) -> list[StoredRecord]:
@@ -174,13 +173,13 @@ class Subscription:
         size_bytes = 0
         while self._index < self._shard.end_index and len(records) < EVENT_RECORDS:
             record = self._shard.record(self._index)
-            if self._due_ms(now_ms) > now_ms:
+            if self._due_ms() > now_ms:
                 break
             if records and size_bytes + record.size_bytes > EVENT_BYTES:
                 break
             size_bytes += record.size_bytes
             records.append(record)
-            self._last_due_ms, self._head_due_ms = self._due_ms(now_ms), None
+            self._head_due_ms = None
             self._index += 1
         self._access.push_bytes.charge(now_ms, size_bytes)
         return records
@@ -197,20 +196,20 @@ class Subscription:
         number = (
             records[-1].sequence_number if records else self._shard.position_number(self._index)
         )
-        self._maybe_repeat(len(records), now_ms)
+        self._maybe_repeat(len(records))
         return SubscribeToShardEvent(records, number, behind_ms, None, fault)
 
-    def _maybe_repeat(self, count: int, now_ms: float) -> None:
+    def _maybe_repeat(self, count: int) -> None:
         """A fault by request: the last records come again."""
         fault = self._delivery.draw(frozenset({FaultKind.DUPLICATE})) if count else None
         if fault is not None:
             self._index -= min(fault.records, count)
-            self._last_due_ms, self._head_due_ms = now_ms, None
+            self._head_due_ms = None
 
     def _behind_ms(self, now_ms: float) -> int:
         """The age of the next record, 0 at the tip. One that is only on its way (its delay has
         not passed) does not count as unread."""
-        if self._index >= self._shard.end_index or self._due_ms(now_ms) > now_ms:
+        if self._index >= self._shard.end_index or self._due_ms() > now_ms:
             return 0
         return max(0, int(now_ms - self._shard.record(self._index).written_ms))
 
