@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,8 +19,10 @@ from shardlane.latency import samples_in_text
 from shardlane_lab.collector import Collector
 from shardlane_lab.errors import ProcessError
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.local_kinesis.delays import Delays
+from shardlane_lab.local_lambda.poll_timing import PollTiming
 from shardlane_lab.local_lambda.template_values import Template
-from shardlane_lab.local_services import LocalServices
+from shardlane_lab.local_stack import LocalStack, StackOptions
 from shardlane_lab.metric import Datum, per_minute
 from shardlane_lab.processes.parent import Process, local_environment
 from shardlane_lab.progress import Progress
@@ -62,12 +64,11 @@ class LocalRun:
         async with AsyncExitStack() as stack:
             self._progress.say("starting the local Kinesis, the functions and their mappings")
             services = await stack.enter_async_context(self._services())
-            environment = local_environment(services.endpoint, services.region)
+            environment = local_environment(services.variables())
             consumers = [
                 await self._started(stack, self._reader(each), environment)
                 for each in self._wiring.processes
             ]
-            await services.wait_reading(READY_WITHIN_S)
             self._progress.say(f"{len(self._collector.samples)} consumers are reading; sending")
             producer = await self._started(stack, self._producer(), environment)
             await self._until_sent(producer, consumers)
@@ -99,11 +100,19 @@ class LocalRun:
         )
         return Run(record, collector.all_samples(), per_minute(self._data, start_ms))
 
-    def _services(self) -> LocalServices:
-        return LocalServices(
-            self._template,
-            [each.mapping for each in self._wiring.lambdas],
-            self._experiment.service,
+    def _services(self) -> LocalStack:
+        """All of the template but the mappings that are no consumer of this experiment."""
+        mappings = tuple(each.mapping for each in self._wiring.lambdas)
+        service = self._experiment.service
+        measured = service.delays == "measured"
+        options = StackOptions(
+            delays=Delays.measured() if measured else Delays.none(),
+            timing=PollTiming.measured() if measured else PollTiming.exact(),
+            seed=service.seed,
+        )
+        return LocalStack(
+            replace(self._template, mappings=mappings),
+            options,
             on_log=self._take_log,
             observer=self._data.append,
         )

@@ -7,13 +7,14 @@ without the seconds that plots and models take to load.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from shardlane_lab.cli import demo, invoke, kinesis, plan, report, run, validate
+from shardlane_lab.cli import demo, invoke, kinesis, plan, report, run, up, validate
 from shardlane_lab.errors import LabError
 
-COMMANDS = (demo, run, report, plan, validate, invoke, kinesis)
+COMMANDS = (demo, run, report, plan, validate, up, invoke, kinesis)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,6 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LabError as error:
         print(f"shardlane-lab: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever read the output has enough, as `| head` does. Nothing more can be written there,
+        # and Python would try once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         print("shardlane-lab: stopped", file=sys.stderr)
         return 130

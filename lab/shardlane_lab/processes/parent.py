@@ -20,17 +20,15 @@ _DROPPED = ("AWS_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 would lead it to a real account, and a proxy would stand between it and loopback."""
 
 
-def local_environment(endpoint: str, region: str) -> dict[str, str]:
-    """The environment of a process that may reach the local services only."""
+def local_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process that may reach the local services only; ``variables`` say
+    where they are (``LocalStack.variables``)."""
     kept = {
         name: value for name, value in os.environ.items() if not name.upper().startswith(_DROPPED)
     }
-    return kept | {
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_DEFAULT_REGION": region,
-        "AWS_REGION": region,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
+    return {
+        **kept,
+        **variables,
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         "AWS_EC2_METADATA_DISABLED": "true",
