@@ -39,7 +39,6 @@ class StoredRecord:
         arrival_ms: int,
         written_ms: float,
         visible_ms: float,
-        end_bytes: int,
     ) -> None:
         self.sequence_number = sequence_number
         self.partition_key = partition_key
@@ -52,9 +51,9 @@ class StoredRecord:
         self.written_ms = written_ms
         self.visible_ms = visible_ms
         """From when on GetRecords sees it."""
-        self.end_bytes = end_bytes
-        """Payload bytes of the shard up to and with this record, so that a read can be cut to
-        size by searching instead of adding up."""
+        self.end_bytes = 0
+        """Payload bytes of the shard up to and with this record (the shard says them), so that a
+        read can be cut to size by searching instead of adding up."""
         self._json: bytes | None = None
 
     def as_dict(self) -> dict[str, Any]:

@@ -125,8 +125,8 @@ class Shard:
             arrival_ms,
             written_ms,
             visible_ms,
-            self._written_bytes,
         )
+        record.end_bytes = self._written_bytes
         self._records.append(record)
         return record
 

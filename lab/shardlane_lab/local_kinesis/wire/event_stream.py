@@ -9,7 +9,7 @@ Source: "Amazon event stream specification" of the Smithy documentation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
 from struct import pack
 from zlib import crc32
 
@@ -18,22 +18,24 @@ CONTENT_TYPE = "application/vnd.amazon.eventstream"
 _STRING = 7
 
 
-def frame(headers: Mapping[str, str], payload: bytes) -> bytes:
-    encoded = b"".join(_header(name, value) for name, value in headers.items())
-    prelude = pack(">II", 16 + len(encoded) + len(payload), len(encoded))
-    message = prelude + pack(">I", crc32(prelude)) + encoded + payload
+def frame(headers: bytes, payload: bytes) -> bytes:
+    """``headers`` as ``_encoded`` made them."""
+    prelude = pack(">II", 16 + len(headers) + len(payload), len(headers))
+    message = prelude + pack(">I", crc32(prelude)) + headers + payload
     return message + pack(">I", crc32(message))
+
+
+@cache
+def _encoded(message_type: str, type_header: str, kind: str, content_type: str) -> bytes:
+    """The three headers of every frame; there are few different ones, and many frames."""
+    named = {":message-type": message_type, type_header: kind, ":content-type": content_type}
+    return b"".join(_header(name, value) for name, value in named.items())
 
 
 def _header(name: str, value: str) -> bytes:
     raw_name, raw_value = name.encode("ascii"), value.encode("utf-8")
-    return (
-        bytes([len(raw_name)])
-        + raw_name
-        + bytes([_STRING])
-        + pack(">H", len(raw_value))
-        + raw_value
-    )
+    size = pack(">H", len(raw_value))
+    return bytes([len(raw_name)]) + raw_name + bytes([_STRING]) + size + raw_value
 
 
 INITIAL_RESPONSE = "initial-response"
@@ -41,14 +43,8 @@ INITIAL_RESPONSE = "initial-response"
 
 
 def event(kind: str, payload: bytes, content_type: str) -> bytes:
-    headers = {":message-type": "event", ":event-type": kind, ":content-type": content_type}
-    return frame(headers, payload)
+    return frame(_encoded("event", ":event-type", kind, content_type), payload)
 
 
 def exception(code: str, payload: bytes, content_type: str) -> bytes:
-    headers = {
-        ":message-type": "exception",
-        ":exception-type": code,
-        ":content-type": content_type,
-    }
-    return frame(headers, payload)
+    return frame(_encoded("exception", ":exception-type", code, content_type), payload)
