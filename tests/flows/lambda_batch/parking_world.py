@@ -203,6 +203,7 @@ class World:
             self._send,
             timeout_ms=TIMEOUT_MS,
             clock=self,
+            draw=self.random.random,
             run_id=lambda: name,
         )
 

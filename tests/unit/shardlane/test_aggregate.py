@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardlane import aggregate
+from shardlane.lambda_batch import AGGREGATE_BASE64
 from tests.unit.shardlane.packed import (
     MAGIC,
     field,
@@ -79,4 +80,4 @@ def test_no_bytes_make_it_crash(message: bytes) -> None:
 
 @given(st.binary(max_size=9))
 def test_the_base64_of_magic_starts_as_it_says(rest: bytes) -> None:
-    assert base64.b64encode(MAGIC + rest).decode().startswith(aggregate.MAGIC_BASE64)
+    assert base64.b64encode(MAGIC + rest).decode().startswith(AGGREGATE_BASE64)

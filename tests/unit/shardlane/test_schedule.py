@@ -49,6 +49,16 @@ def test_an_earlier_failure_bars_more() -> None:
     assert schedule.unsettled() == [0, 2]
 
 
+def test_a_later_failure_bars_no_less() -> None:
+    schedule = Schedule("abcb")
+    assert [schedule.take() for _ in range(3)] == [0, 1, 2]
+    schedule.fail(0)
+    schedule.fail(2)
+    schedule.settle(1)
+    assert schedule.take() is None
+    assert schedule.unsettled() == [0, 2, 3]
+
+
 def test_a_key_that_waits_for_its_next_attempt_is_not_taken() -> None:
     schedule = Schedule("aab")
     assert schedule.take() == 0

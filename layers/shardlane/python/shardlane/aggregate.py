@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 MAGIC = b"\xf3\x89\x9a\xc2"
-MAGIC_BASE64 = "84maw"
-"""How the base64 of every payload that starts with ``MAGIC`` starts (30 of its 32 bits)."""
 _DIGEST_BYTES = 16
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5

@@ -6,9 +6,8 @@ event → records → keys → quarantine → handler → outcome
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardlane.attempt import Call, Handler, bound_to, is_async
 from shardlane.clock import Clock
@@ -32,8 +31,7 @@ _REDRIVE_POLICIES = Policies(FailurePolicy.stop())
 """A redriven record is tried once: the redrive decides what comes next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """What a processor was told, once for all of its invocations."""
 
     workers: int
@@ -46,16 +44,18 @@ class Rules:
     """For async handlers."""
 
 
-@dataclass(slots=True)
 class Invocation:
     """What one invocation gave us, and later its outcome."""
 
-    entries: Sequence[RawRecord]
-    handler: Handler
-    context: Any
-    redriven: bool = False
-    """Whether a redrive sent the record, and not the mapping."""
-    outcome: BatchOutcome | None = None
+    __slots__ = ("context", "entries", "handler", "outcome", "redriven")
+
+    def __init__(self, entries: Sequence[RawRecord], handler: Handler, context: Any) -> None:
+        self.entries = entries
+        self.handler = handler
+        self.context = context
+        self.redriven = False
+        """Whether a redrive sent the record, and not the mapping."""
+        self.outcome: BatchOutcome | None = None
 
 
 def process(invocation: Invocation, rules: Rules) -> BatchOutcome:
@@ -99,7 +99,9 @@ def _desk(rules: Rules, deadline: Deadline) -> ParkingDesk | None:
         return None
     from shardlane.parking.desk import ParkingDesk
 
-    until_s = min(deadline.stop_s, deadline.start_s + PATIENCE_WITHOUT_DEADLINE_S)
+    until_s = deadline.stop_s
+    if not isfinite(until_s):
+        until_s = deadline.start_s + PATIENCE_WITHOUT_DEADLINE_S
     return ParkingDesk(lot, clock=rules.clock, until_s=until_s, draw=rules.draw)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
-from shardlane import aggregate
 from shardlane.errors import BadEvent, BadRecord
 from shardlane.record import RawRecord, Record
+
+AGGREGATE_BASE64: Final = "84maw"
+"""How the base64 of every payload that may be an aggregate starts: 30 of the 32 bits of its magic
+number. Only then the module that unpacks aggregates is needed."""
 
 
 class LambdaBatch:
@@ -41,7 +44,7 @@ class LambdaBatch:
             self.keys.append(key if type(key) is str else "")
             self.sequence_numbers.append(sequence_number)
             self._sources.append(entry)
-            if type(data) is str and data.startswith(aggregate.MAGIC_BASE64):
+            if type(data) is str and data.startswith(AGGREGATE_BASE64):
                 self._unpack_last()
 
     def __len__(self) -> int:
@@ -54,9 +57,11 @@ class LambdaBatch:
         return Record.from_event(source, self.sequence_numbers[position], self.keys[position])
 
     def _unpack_last(self) -> None:
+        from shardlane.aggregate import unpack
+
         outer = self.record(len(self) - 1)
         try:
-            inner = aggregate.unpack(outer.data)
+            inner = unpack(outer.data)
         except BadRecord:
             return  # not base64: fails alone, with this reason, when its data is read
         if inner is None:

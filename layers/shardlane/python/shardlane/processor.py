@@ -12,6 +12,7 @@ from aws_lambda_powertools.utilities.batch import BasePartialBatchProcessor, Eve
 
 from shardlane.attempt import Handler
 from shardlane.clock import Clock, SystemClock
+from shardlane.drivers import MOST_WORKERS
 from shardlane.drivers.kept_loop import KeptLoop
 from shardlane.errors import SettingsError, ShardlaneError
 from shardlane.invocation import Invocation, Rules, process
@@ -20,7 +21,6 @@ from shardlane.invocation_log import FailureLogger, log_outcome
 from shardlane.keyed_batch import BatchOutcome
 from shardlane.policy import FailurePolicy, OnFailure, Policies
 from shardlane.record import OURS, RawRecord
-from shardlane.settings import MOST_WORKERS
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.batch.types import PartialItemFailureResponse

@@ -10,14 +10,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from shardlane.drivers import MOST_WORKERS
 from shardlane.errors import SettingsError
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAMESPACE = re.compile(r"[A-Za-z0-9._/#:-]{1,255}")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
-MOST_WORKERS = 256
-"""A Lambda sandbox may have 1,024 threads; beyond a few hundred they only wait for one another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

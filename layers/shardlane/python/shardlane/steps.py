@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardlane.errors import ParkingError
 from shardlane.keyed_batch import KeyedBatch
-from shardlane.parking.answers import MOST_BEHIND, First
 from shardlane.policy import Action, Verdict, reason_of
 from shardlane.record import Record
 
@@ -74,6 +73,9 @@ def park(
     now_s: Callable[[], float],
 ) -> Effects:
     """T1 for a position that was taken, and T2 if its key turns out to be quarantined."""
+    # Here and below, not at the top: most functions never park.
+    from shardlane.parking.answers import First
+
     record, attempts = batch.records.record(position), batch.attempts(position)
     answer = yield Ask(lambda: desk.park_first(record, verdict.reason, attempts))
     if isinstance(answer, ParkingError):
@@ -98,6 +100,8 @@ def _park_behind(
     """T2 for a position that was taken and the next ones of its key.
 
     Returns whether the position is to be handled, because the quarantine was lifted."""
+    from shardlane.parking.answers import MOST_BEHIND
+
     positions = batch.schedule.following(position, MOST_BEHIND)
     records = [batch.records.record(each) for each in positions]
     answer = yield Ask(lambda: park_behind(records))

@@ -104,6 +104,31 @@ def test_the_owner_check_reads_the_lease_row(
     assert len(dynamodb.parked(CONSUMER, ALICE)) == (2 if owned else 0)
 
 
+class Recording:
+    """Notes the requests to an empty table."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+
+    def query(self, **request: Any) -> dict[str, Any]:
+        self.requests.append(request)
+        return {"Items": []}
+
+    def get_item(self, **request: Any) -> dict[str, Any]:
+        self.requests.append(request)
+        return {}
+
+
+def test_every_read_is_consistent() -> None:
+    # A read that lags behind would miss a gate, and its key's records would overtake.
+    client = Recording()
+    store = DynamoDBParkingStore("t", client=client)
+    store.gates(CONSUMER)
+    store.gate(CONSUMER, ALICE)
+    store.parked(CONSUMER, ALICE)
+    assert [request["ConsistentRead"] for request in client.requests] == [True, True, True]
+
+
 def client_error(code: str, status: int = 400, **more: Any) -> ClientError:
     response: Any = {
         "Error": {"Code": code, "Message": "…"},

@@ -159,7 +159,10 @@ def test_a_quarantine_lifted_meanwhile_lets_the_records_run_in_order(driver: Dri
     memory = MemoryParkingStore()
     memory.park_first(gate("a"), parked(-1, "a"))
 
+    asked: list[str] = []
+
     def lift(name: str) -> None:
+        asked.append(name)
         if name == "park_behind":  # after P0, before T2: a redriver is faster
             memory._gates.clear()
             memory._lots.clear()
@@ -169,6 +172,7 @@ def test_a_quarantine_lifted_meanwhile_lets_the_records_run_in_order(driver: Dri
     assert result is None
     assert [place for place in handler.calls if place != 1] == [0, 2, 3]
     assert memory.gates(CONSUMER) == []
+    assert asked == ["gates", "park_behind"]
 
 
 def test_a_record_that_is_in_the_lot_already_quarantines_its_key(driver: Driver) -> None:
@@ -242,6 +246,14 @@ def _short(context: Context) -> float:
     return 20.0
 
 
+def test_the_quarantine_is_asked_for_until_the_margin_and_not_given_up_before() -> None:
+    # If it were, the mapping's retries would be used up while the table is away.
+    outage, clock = Outage(gates=10**6), SteppedClock()
+    processor = KeyedBatchProcessor(on_failure=parking(outage.store), clock=clock)
+    assert reported(in_time(processor, "ab", Handler(), left_ms=600_000)) == 0
+    assert 590 < sum(clock.slept_s) < 595
+
+
 def test_a_store_that_comes_back_in_time_costs_only_time(driver: Driver) -> None:
     outage, handler = Outage(gates=2, park_first=1, late_park_behind=1), Handler(0)
     result, _ = driver.run(parking(outage.store), event_of("aab"), handler)
@@ -252,7 +264,7 @@ def test_a_store_that_comes_back_in_time_costs_only_time(driver: Driver) -> None
 def test_a_record_that_cannot_be_parked_holds_up_the_shard(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shardlane.parking.desk.PATIENCE", Backoff(first_ms=1e9, most_ms=1e9))
+    monkeypatch.setattr("shardlane.parking.patience.PATIENCE", Backoff(first_ms=1e9, most_ms=1e9))
     for call in ("park_first", "park_behind"):
         outage = Outage(**{call: 10**6})
         outage.memory.park_first(gate("b"), parked(-1, "b"))
@@ -462,6 +474,26 @@ def test_a_hanging_handler_whose_key_is_quarantined_by_then_is_parked_behind(
     release.set()
     assert reported(response) is None
     assert lot_of(store, "a") == [-1, 0]
+
+
+def test_a_handler_that_fails_after_the_answer_parks_nothing(store: MemoryParkingStore) -> None:
+    clock, release = SteppedClock(), threading.Event()
+
+    def handler(record: Record) -> None:
+        if record.partition_key == "a":
+            clock.now_s += 0.3  # nothing starts after 0.4 s, the caller leaves at 0.5 s
+            return
+        clock.now_s += 0.21  # too short a run to be blamed for the time-out
+        release.wait(PATIENCE_S)
+        raise RuntimeError("boom")
+
+    processor = KeyedBatchProcessor(on_failure=parking(store), margin_ms=200, clock=clock)
+    assert reported(in_time(processor, "ab", handler, left_ms=600)) == 1
+    release.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("shardlane-"):
+            thread.join(PATIENCE_S)
+    assert store.gates(CONSUMER) == []
 
 
 def test_the_log_counts_what_was_parked(

@@ -8,12 +8,12 @@ import pytest
 from aws_lambda_powertools.utilities.batch import process_partial_response
 
 from shardlane import BadEvent, Drop, FailurePolicy, KeyedBatchProcessor, ParkingLot, Record
-from shardlane.errors import RedriveRefused
+from shardlane.errors import RedriveRefused, StoreUnavailable
 from shardlane.parking.memory_store import MemoryParkingStore
-from shardlane.parking.redrive import CLOCK_SKEW_MS, Answer, End, Redriven, Redriver, Sent
+from shardlane.parking.redrive import Answer, End, Redriven, Redriver, Sent
 from shardlane.parking.redrive_marker import RedriveMarker, marked, marker_of, reason_in
 from tests.unit.shardlane.entries import FIRST, Context, entry, sequence
-from tests.unit.shardlane.parking.hooked_store import hooked
+from tests.unit.shardlane.parking.hooked_store import Outage, hooked
 from tests.unit.shardlane.parking.lots import ALICE, CONSUMER, gate, parked
 from tests.unit.shardlane.stepped_clock import SteppedClock
 
@@ -203,7 +203,7 @@ def test_the_hold_outlasts_the_consumers_time_out(clock: SteppedClock) -> None:
         seen.append(found.hold_until_ms)
 
     redriver(store, Consumer(store, clock, look), clock).redrive(ALICE)
-    assert seen == [round(clock.wall_ms()) + TIMEOUT_MS + CLOCK_SKEW_MS]
+    assert seen == [round(clock.wall_ms()) + TIMEOUT_MS + 60_000]  # a minute of clock skew
 
 
 def test_an_unknown_end_keeps_the_hold(clock: SteppedClock) -> None:
@@ -222,6 +222,39 @@ def test_a_record_that_was_not_run_counts_no_attempt(clock: SteppedClock) -> Non
     assert (result.end, result.at) == (End.NOT_RUN, parked(0))
     assert store.gate(CONSUMER, ALICE) == gate()
     assert store.parked(CONSUMER, ALICE) == [parked(0)]
+
+
+# A store that is unavailable for a while
+
+
+@pytest.mark.parametrize(
+    "call", ["acquire", "gate", "parked", "extend", "remove", "lift", "note_failure", "release"]
+)
+@pytest.mark.parametrize("late", ["", "late_"])
+def test_a_call_that_is_lost_is_repeated_whether_it_happened_or_not(
+    call: str, late: str, clock: SteppedClock
+) -> None:
+    outage = Outage(**{f"{late}{call}": 2})
+    outage.memory.park_first(gate(), parked(0))
+    fails = call in ("note_failure", "release")
+    consumer = Consumer(outage.store, clock, broken if fails else lambda record: None)
+    result = redriver(outage.store, consumer, clock).redrive(ALICE)
+    assert result.end is (End.FAILED if fails else End.LIFTED)
+    assert consumer.handled == ([] if fails else [0])
+    if fails:
+        assert outage.memory.gate(CONSUMER, ALICE) == gate()
+
+
+def test_a_store_that_stays_away_ends_the_redrive_with_its_hold_in_place(
+    clock: SteppedClock,
+) -> None:
+    outage = Outage(remove=10**6)
+    outage.memory.park_first(gate(), parked(0))
+    with pytest.raises(StoreUnavailable):
+        redriver(outage.store, Consumer(outage.store, clock), clock).redrive(ALICE)
+    found = outage.memory.gate(CONSUMER, ALICE)
+    assert found is not None
+    assert found.holder == "me"
 
 
 # The consumer's side

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from shardlane.attempt import Call, attempt
 from shardlane.clock import Clock
 from shardlane.deadline import Deadline
-from shardlane.drivers.effects import carry_out
 from shardlane.keyed_batch import KeyedBatch
-from shardlane.steps import after_failure, way_of
 
 if TYPE_CHECKING:
     from shardlane.parking.desk import ParkingDesk
@@ -23,19 +21,35 @@ def run_inline(
     The first record starts whatever the time: an invocation that starts nothing would use up the
     mapping's retries.
     """
-    now_s = clock.monotonic_s
+    error = None
     if not batch.quarantined:
         error = _run_to_first_failure(batch, call, clock, deadline)
         if error is None:
             return
-        failed = batch.schedule.take()
-        assert failed is not None  # everything before it is settled, so it is the next
-        carry_out(after_failure(batch, failed, error, desk, now_s), call)
-        _wait_for_retry(batch, clock, deadline)
-        if now_s() >= deadline.stop_s:
-            return
+    _run_by_schedule(batch, call, clock, deadline, desk, error)
+
+
+def _run_by_schedule(
+    batch: KeyedBatch,
+    call: Call,
+    clock: Clock,
+    deadline: Deadline,
+    desk: ParkingDesk | None,
+    error: Exception | None,
+) -> None:
+    """Runs what is left; ``error`` is what the next record has failed with already."""
+    # Not at the top: a batch that goes well does not need them.
+    from shardlane.drivers.effects import carry_out
+    from shardlane.steps import after_failure, way_of
+
+    now_s = clock.monotonic_s
     while (position := batch.schedule.take()) is not None:
-        carry_out(way_of(batch, position, desk, now_s), call)
+        if error is None:
+            effects = way_of(batch, position, desk, now_s)
+        else:
+            effects = after_failure(batch, position, error, desk, now_s)
+            error = None
+        carry_out(effects, call)
         _wait_for_retry(batch, clock, deadline)
         if now_s() >= deadline.stop_s:
             return

@@ -6,20 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
-from shardlane.backoff import Backoff
 from shardlane.clock import Clock
 from shardlane.errors import StoreUnavailable
 from shardlane.parking.answers import MOST_BEHIND_BYTES, First
 from shardlane.parking.lot import ParkingLot
 from shardlane.parking.parked import Gate, Parked, parked_of
+from shardlane.parking.patience import patiently
 from shardlane.parking.place import key_hash
 from shardlane.parking.store import OwnerCheck
 from shardlane.record import Record
 
 T = TypeVar("T")
-
-PATIENCE = Backoff(first_ms=20, most_ms=1_000)
-"""Between repetitions: a conflict with another transaction is over within milliseconds."""
 
 BEHIND = "its key is quarantined"
 """The reason of a record that was parked without having been tried."""
@@ -145,13 +142,4 @@ class ParkingDesk:
         return self._patiently(lambda: self._store.fitted(parked))
 
     def _patiently(self, call: Callable[[], T]) -> T:
-        failures = 0
-        while True:
-            try:
-                return call()
-            except StoreUnavailable:
-                failures += 1
-                wait_s = PATIENCE.wait_ms(failures, self._draw()) / 1000
-                if self._clock.monotonic_s() + wait_s >= self._until_s:
-                    raise
-            self._clock.sleep_s(wait_s)
+        return patiently(call, self._clock, self._until_s, self._draw)
