@@ -14,10 +14,10 @@ from shardlane.clock import Clock
 from shardlane.deadline import Deadline, deadline_of
 from shardlane.drivers.inline import run_inline
 from shardlane.errors import StoreUnavailable
+from shardlane.event_entry import OURS, RawRecord
 from shardlane.keyed_batch import BatchOutcome, KeyedBatch
 from shardlane.lambda_batch import LambdaBatch
 from shardlane.policy import FailurePolicy, Policies, reason_of
-from shardlane.record import OURS, RawRecord
 
 if TYPE_CHECKING:
     from shardlane.drivers.kept_loop import KeptLoop

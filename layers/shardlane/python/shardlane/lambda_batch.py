@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from shardlane.errors import BadEvent, BadRecord
-from shardlane.record import RawRecord, Record
+from shardlane.event_entry import RawRecord
+from shardlane.record import Record
 
 AGGREGATE_BASE64: Final = "84maw"
 """How the base64 of every payload that may be an aggregate starts: 30 of the 32 bits of its magic

@@ -15,12 +15,12 @@ from shardlane.clock import Clock, SystemClock
 from shardlane.drivers import MOST_WORKERS
 from shardlane.drivers.kept_loop import KeptLoop
 from shardlane.errors import SettingsError, ShardlaneError
+from shardlane.event_entry import OURS, RawRecord
 from shardlane.invocation import Invocation, Rules, process
 from shardlane.invocation_event import refuse_tumbling_window
 from shardlane.invocation_log import FailureLogger, log_outcome
 from shardlane.keyed_batch import BatchOutcome
 from shardlane.policy import FailurePolicy, OnFailure, Policies
-from shardlane.record import OURS, RawRecord
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.batch.types import PartialItemFailureResponse

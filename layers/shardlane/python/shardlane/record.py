@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import zlib
 from collections.abc import Callable, Mapping
@@ -13,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from shardlane.errors import BadRecord
+from shardlane.event_entry import LOADERS, RawRecord, entry_of, from_base64
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.data_classes.kinesis_stream_event import (
@@ -23,16 +22,8 @@ PARTITION_KEY_HEADER: Final = "partition-key"
 SEQUENCE_NUMBER_HEADER: Final = "kinesis-sequence-number"
 SHARD_ID_HEADER: Final = "kinesis-shard-id"
 
-RawRecord = Mapping[str, Any]
-"""One entry of a Lambda event's ``Records`` (AWS Lambda developer guide, "Using Lambda to process
-records from Amazon Kinesis Data Streams")."""
-
-
 MOST_GUNZIPPED_BYTES: Final = 64 * 1024 * 1024
 """A megabyte of gzip may unpack to a gigabyte; a function has little memory."""
-
-OURS: Final = "shardlane"
-"""The field of an entry that holds what we add to a redriven record; the service's have none."""
 
 
 class Record:
@@ -106,10 +97,9 @@ class Record:
         _set_sequence_number(record, sequence_number)
         _set_partition_key(record, partition_key)
         try:
-            # Strict: the lenient decoder turns garbage into b"" and the record counts as handled.
-            _set_data(record, _from_base64(event["kinesis"]["data"], strict_mode=True))
+            _set_data(record, from_base64(event["kinesis"]["data"], strict_mode=True))
         except (KeyError, TypeError, ValueError):
-            return record  # the slot stays empty; _load_data says what is wrong
+            return record  # the slot stays empty; its loader says what is wrong
         return record
 
     def inner(self, sub_sequence_number: int, partition_key: str, data: bytes) -> Record:
@@ -192,14 +182,14 @@ class Record:
 
     def to_event(self) -> RawRecord:
         """This record as an entry of a Lambda event: the original one, or one made of it."""
-        return self._event if self._event is not None else _event_of(self)
+        return self._event if self._event is not None else entry_of(self)
 
     _event: RawRecord | None
 
     def __getattr__(self, name: str) -> Any:
         # Called only for a slot that is still empty: read it from the event and keep it. Two
         # threads may both do so and store equal values.
-        load = _LOAD.get(name)
+        load = LOADERS.get(name)
         if load is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         value = load(self._event)
@@ -246,7 +236,6 @@ _set_event = _SET["_event"]
 _set_sequence_number = _SET["sequence_number"]
 _set_partition_key = _SET["partition_key"]
 _set_data = _SET["data"]
-_from_base64 = binascii.a2b_base64
 _decode_document = json.JSONDecoder().raw_decode
 
 
@@ -269,74 +258,3 @@ def _json_of(text: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise BadRecord(f"data is not JSON: {error}") from error
-
-
-def _load_data(event: RawRecord) -> bytes:
-    encoded = event["kinesis"].get("data")
-    if not isinstance(encoded, str):
-        raise BadRecord(f"kinesis.data is {type(encoded).__name__}, not a base64 string")
-    try:
-        return _from_base64(encoded, strict_mode=True)
-    except ValueError as error:
-        raise BadRecord(f"kinesis.data is not base64: {error}") from error
-
-
-def _load_arrival_ms(event: RawRecord) -> int:
-    seconds = event["kinesis"].get("approximateArrivalTimestamp")
-    try:
-        return round(float(seconds) * 1000)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadRecord(
-            f"kinesis.approximateArrivalTimestamp is {seconds!r}, not epoch seconds"
-        ) from error
-
-
-def _load_shard_id(event: RawRecord) -> str:
-    # eventID is "shardId-000000000000:SEQUENCE".
-    shard_id, colon, _ = str(event.get("eventID")).partition(":")
-    if not colon:
-        raise BadRecord("eventID is not SHARD:SEQUENCE")
-    return shard_id
-
-
-def _load_stream(event: RawRecord) -> str:
-    # The stream's ARN, or a registered consumer's, which goes on "/consumer/NAME:CREATION".
-    _, slash, rest = str(event.get("eventSourceARN")).partition(":stream/")
-    if not slash:
-        raise BadRecord("eventSourceARN is not the ARN of a stream or of its consumer")
-    return rest.partition("/")[0]
-
-
-def _load_sub_sequence_number(event: RawRecord | None) -> int:
-    # A record of an aggregate that comes back from the parking lot stands alone.
-    ours = event.get(OURS) if event is not None else None
-    return int(ours.get("sub_sequence_number", 0)) if isinstance(ours, dict) else 0
-
-
-_LOAD: Mapping[str, Callable[[Any], Any]] = {
-    "arrival_ms": _load_arrival_ms,
-    "data": _load_data,
-    "shard_id": _load_shard_id,
-    "stream": _load_stream,
-    "source_arn": lambda event: "" if event is None else str(event.get("eventSourceARN", "")),
-    "sub_sequence_number": _load_sub_sequence_number,
-    "value": lambda event: None,
-}
-
-
-def _event_of(record: Record) -> RawRecord:
-    return {
-        "kinesis": {
-            "kinesisSchemaVersion": "1.0",
-            "partitionKey": record.partition_key,
-            "sequenceNumber": record.sequence_number,
-            "data": base64.b64encode(record.data).decode("ascii"),
-            "approximateArrivalTimestamp": record.arrival_ms / 1000,
-        },
-        "eventSource": "aws:kinesis",
-        "eventVersion": "1.0",
-        "eventID": f"{record.shard_id}:{record.sequence_number}",
-        "eventName": "aws:kinesis:record",
-        # With no ARN on record, one that still names the stream.
-        "eventSourceARN": record.source_arn or f"arn:aws:kinesis:::stream/{record.stream}",
-    } | ({OURS: {"sub_sequence_number": sub}} if (sub := record.sub_sequence_number) else {})

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardlane.errors import BadRecord
+from shardlane.event_entry import RawRecord
 from shardlane.parking.place import key_hash, place_of
-from shardlane.record import RawRecord, Record
+from shardlane.record import Record
 
 UNKNOWN = "unknown"
 """Stands for what a damaged record does not say about itself."""

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from shardlane.errors import BadEvent, RedriveRefused
+from shardlane.event_entry import OURS, RawRecord
 from shardlane.keyed_batch import BatchOutcome
 from shardlane.parking.lot import ParkingLot
 from shardlane.parking.place import key_hash
-from shardlane.record import OURS, RawRecord
 
 _REDRIVE = "redrive"
 
