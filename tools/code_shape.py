@@ -26,7 +26,8 @@ def findings(path: Path) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
-            parameters = len(node.args.args) + len(node.args.kwonlyargs)
+            given = [each.arg for each in (*node.args.args, *node.args.kwonlyargs)]
+            parameters = len([name for name in given if name not in ("self", "cls")])
             if length > FUNCTION_LINES or parameters > PARAMETERS:
                 place = f"{path}:{node.name}"
                 yield (
