@@ -159,9 +159,9 @@ class Channel:
         without that the next reader would deliver what has started a second time."""
         if reading.halted:
             return
-        beyond = self._worth_finishing(reading)
+        reading.stopped_at = self._worth_finishing(reading)
         self._drop_pending(reading)
-        self._lanes.forget(reading, beyond)
+        self._lanes.forget(reading, reading.stopped_at)
         reading.notify()
         self._admit()
 

@@ -309,8 +309,12 @@ class HeldShard:
         """After the new position is written: what the old generation still settles is not."""
         self._stop_reader()
         self._around.desk.close(self._reading)
+        self._children = None  # the end that was reached is to be reached again
         self._reading = self._new_reading(self._reading.generation + 1)
-        self._start_reader()
+        if self._drain_until_s is None:
+            self._start_reader()
+        else:  # the lease is given up at the new position; nothing is read from there any more
+            self._around.desk.halt(self._reading)
         self._seek = None
         seek.done.set_result(True)
 

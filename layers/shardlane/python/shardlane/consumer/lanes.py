@@ -158,7 +158,7 @@ class Lanes:
             self._left(each)
         return recalled
 
-    def forget(self, reading: Reading, beyond: int = -1) -> None:
+    def forget(self, reading: Reading, beyond: float = -1) -> None:
         """What arrived after ``beyond`` of a reading is gone, but for what runs."""
 
         def stays(each: Delivery) -> bool:

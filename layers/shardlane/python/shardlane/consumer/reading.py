@@ -88,7 +88,7 @@ class Reading:
         self.halted = False
         """Nothing more is read: only what has to be finished still starts."""
         self.stopped_at: float = inf
-        """Of a halted reading: the arrival that failed; what came after it does not start."""
+        """Of a halted reading: what arrived after this does not start any more."""
         self.ended = False
         """The shard has no more records than what was offered."""
         self.thirsty = False

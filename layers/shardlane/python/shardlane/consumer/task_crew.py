@@ -29,7 +29,8 @@ class TaskCrew:
         self._running: dict[Delivery, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._slice_ends_s = 0.0
-        self._stopping = False
+        self._abandoned: set[Delivery] = set()
+        """Their handlers were cancelled because their lease is lost."""
 
     def start(self) -> None:
         self._desk.on_work = self._wake
@@ -43,11 +44,11 @@ class TaskCrew:
 
     def abandon(self, reading: Reading) -> None:
         for delivery, task in self._running.items():
-            if delivery.reading is reading:
+            if delivery.reading is reading and delivery not in self._abandoned:
+                self._abandoned.add(delivery)
                 task.cancel()
 
     async def stop(self) -> None:
-        self._stopping = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -79,23 +80,25 @@ class TaskCrew:
             else:
                 error = await attempt_async(self._call, delivery.record)
         except asyncio.CancelledError:
-            error = self._cancelled(delivery, task)
-            if error is None:
+            if task.cancelling():
+                self._settlement.forget(delivery)
+                if not self._was_abandoned(delivery, task):
+                    raise  # it is the worker that is to end
                 return None
+            error = RuntimeError("the handler was cancelled, not by the consumer")
         finally:
             del self._running[delivery]
+        self._was_abandoned(delivery, task)  # and did not mind
         if error is None:
             self._settlement.handled(delivery)
         return error
 
-    def _cancelled(self, delivery: Delivery, task: asyncio.Task[None]) -> Exception | None:
-        """Returns the handler's failure, or None if its lease is lost; raises on a stop."""
-        if not task.cancelling():
-            return RuntimeError("the handler was cancelled, not by the consumer")
-        self._settlement.forget(delivery)
-        if self._stopping or not delivery.reading.lost or task.uncancel():
-            raise asyncio.CancelledError  # (cancelled by somebody else, too)
-        return None
+    def _was_abandoned(self, delivery: Delivery, task: asyncio.Task[None]) -> bool:
+        """Takes the cancellation of an abandoned handler back; says whether that was all."""
+        if delivery not in self._abandoned:
+            return False
+        self._abandoned.discard(delivery)
+        return not task.uncancel()
 
     async def _rest(self, loop: asyncio.AbstractEventLoop) -> None:
         future = loop.create_future()
