@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from shardlane import Backoff, Drop, FailurePolicy, Record
 from shardlane.consumer.bounds import Bounds
@@ -139,8 +138,8 @@ class SimulatedMachine:
         if self._subscription is not None and self.is_running:
             context = contextvars.copy_context()
             context.run(MACHINE.set, self._owner)
-            seek = self._subscription.seek(Position.horizon())
-            self._seeking = self._services.loop.create_task(_quietly(seek), context=context)
+            seek = _seek_quietly(self._subscription)
+            self._seeking = self._services.loop.create_task(seek, context=context)
 
     async def ended(self) -> Ending | None:
         return None if self._task is None else await self._task
@@ -250,7 +249,7 @@ def _mend(links: Sequence[Link]) -> None:
         link.is_cut = False
 
 
-async def _quietly(seek: Coroutine[Any, Any, object]) -> None:
+async def _seek_quietly(subscription: Subscription) -> None:
     """A seek of a subscription that does not run yet, or any more, is no matter."""
     with contextlib.suppress(ConsumerError):
-        await seek
+        await subscription.seek(Position.horizon())

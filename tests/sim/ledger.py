@@ -59,6 +59,8 @@ class Ledger:
         self._by_key: dict[str, list[int]] = defaultdict(list)
         self._by_shard: dict[str, list[Put]] = defaultdict(list)
         self._done: set[int] = set()
+        self._done_since_seek: dict[str, set[int]] = defaultdict(set)
+        """By shard: a seek asks for everything again."""
         self._next_of_key: dict[str, int] = defaultdict(int)
         """How many records of a key, from its first on, are done."""
         self._done_of_shard: dict[str, int] = defaultdict(int)
@@ -69,8 +71,8 @@ class Ledger:
         self._reads: dict[tuple[str, str], deque[float]] = defaultdict(
             lambda: deque(maxlen=READS_PER_S + 1)
         )
-        self.start_ms: int | None = None
-        """What was written before this need not be delivered; None until the first lease."""
+        self._from_ms: dict[str, int] = {}
+        """Shard → what was written to it before this need not be delivered."""
         self.duplicates = 0
         self.losses = 0
 
@@ -82,8 +84,9 @@ class Ledger:
         self._by_shard[put.shard_id].append(put)
 
     def is_wanted(self, put: Put) -> bool:
-        """Whether it has to be delivered: it was written after the first start."""
-        return self.start_ms is not None and put.arrival_ms >= self.start_ms
+        """Whether it has to be delivered: it was written after the shard's first start. As long
+        as the shard has no lease, it counts."""
+        return put.arrival_ms >= self._from_ms.get(put.shard_id, 0)
 
     # --- handlers ---------------------------------------------------------------------------
 
@@ -114,6 +117,7 @@ class Ledger:
         """Handled or dropped."""
         self._note(f"{machine} {how} {number}")
         self._done.add(number)
+        self._done_since_seek[self.puts[number].shard_id].add(number)
 
     def noted(self, line: str) -> None:
         """Anything else that helps to understand a breach."""
@@ -150,9 +154,10 @@ class Ledger:
         if row.shard_id in self._had_row:
             self._break(f"{row.shard_id} got a second lease: {row}")
         self._had_row.add(row.shard_id)
-        start_ms = 0 if row.start_ms is None else row.start_ms
-        if self.start_ms is None:
-            self.start_ms = start_ms
+        # A child cannot begin later than its parent did: that would leave out what came between.
+        begins = [0 if row.start_ms is None else row.start_ms]
+        begins += [self._from_ms[parent] for parent in row.parents if parent in self._from_ms]
+        self._from_ms[row.shard_id] = min(begins)
 
     def _taken(self, what: Write, before: Lease | None, after: Lease) -> None:
         if after.counter <= self._fences.get(what.shard_id, -1):
@@ -165,6 +170,8 @@ class Ledger:
 
     def _moved(self, what: Write, before: Lease, after: Lease, sent_s: float) -> None:
         if what.is_seek:
+            self._done_since_seek[what.shard_id].clear()
+            self._done_of_shard[what.shard_id] = 0
             return
         if after.checkpoint.order < before.checkpoint.order:
             self._break(f"the checkpoint of {what.shard_id} went back: {before} → {after}")
@@ -185,9 +192,9 @@ class Ledger:
 
     def _unsettled(self, shard_id: str, row: Lease) -> Put | None:
         """A wanted record that the checkpoint has passed and that nobody has settled."""
-        puts = self._by_shard[shard_id]
+        puts, done = self._by_shard[shard_id], self._done_since_seek[shard_id]
         at = self._done_of_shard[shard_id]
-        while at < len(puts) and (puts[at].number in self._done or not self.is_wanted(puts[at])):
+        while at < len(puts) and (puts[at].number in done or not self.is_wanted(puts[at])):
             at += 1
         self._done_of_shard[shard_id] = at
         if at == len(puts):
@@ -221,7 +228,7 @@ class Ledger:
         return [
             put
             for put in self.puts.values()
-            if put.number not in self._done and self.is_wanted(put)
+            if put.number not in self._done_since_seek[put.shard_id] and self.is_wanted(put)
         ]
 
     def fail(self, why: str) -> None:

@@ -125,7 +125,7 @@ class World:
         """Nothing breaks any more; somebody is there to do the work."""
         self._sky.weather = CALM
         left, deadline_s = -1, 0.0
-        while self._ledger.undelivered() or self._ledger.start_ms is None:
+        while self._ledger.undelivered():
             if not any(machine.is_running for machine in self._machines.values()):
                 self._machines[MACHINES[0]].start()
             lost = self._ledger.undelivered()
