@@ -139,6 +139,17 @@ def test_write_needs_to_hold_the_lease(store: Leases, before: Lease) -> None:
     store.refuse(before, write(Change(give_up=True)))
 
 
+def test_a_write_waits_for_who_still_finishes(store: Leases) -> None:
+    store.refuse(replace(MINE, checkpoint_owner=OTHER), write(RENEWAL))
+
+
+def test_a_write_needs_the_name_of_who_finishes(store: Leases) -> None:
+    third = "shardlane/host/3/c"
+    store.refuse(replace(MINE, owner=OTHER, checkpoint_owner=third), write(RENEWAL))
+    done, _ = store.on(ASKED_FOR, write(RENEWAL))
+    assert isinstance(done, Done)
+
+
 def test_write_of_a_row_that_is_gone_says_so(store: Leases) -> None:
     store.refuse(None, write(RENEWAL))
 
@@ -210,6 +221,17 @@ def test_take_needs_the_owner_that_was_seen(store: Leases, before: Lease, seen: 
     store.refuse(before, take(seen))
 
 
+def test_a_take_of_what_was_renewed_since_is_refused(store: Leases) -> None:
+    before = replace(MINE, owner=OTHER)
+    store.refuse(before, take(replace(before, counter=3)))
+
+
+def test_a_take_of_what_was_asked_for_since_is_refused(store: Leases) -> None:
+    """A hand-over does not move the counter; the owner that was seen is not the owner now."""
+    asked = replace(MINE, owner="shardlane/host/3/c", checkpoint_owner=OTHER)
+    store.refuse(asked, take(replace(MINE, owner=OTHER)))
+
+
 def test_a_hand_over_names_both_and_leaves_the_counter(store: Leases) -> None:
     before = replace(MINE, owner=OTHER)
     answer, after = store.on(before, lambda leases: leases.hand_off("s", OTHER, ME))
@@ -229,6 +251,16 @@ def test_a_hand_over_names_both_and_leaves_the_counter(store: Leases) -> None:
 )
 def test_a_hand_over_needs_that_owner_and_no_other_hand_over(store: Leases, before: Lease) -> None:
     store.refuse(before, lambda leases: leases.hand_off("s", OTHER, ME))
+
+
+def test_a_hand_over_of_what_another_took_since_is_refused(store: Leases) -> None:
+    taken = replace(MINE, owner="shardlane/host/3/c")
+    store.refuse(taken, lambda leases: leases.hand_off("s", OTHER, ME))
+
+
+def test_a_second_hand_over_is_refused(store: Leases) -> None:
+    asked = replace(MINE, owner=OTHER, checkpoint_owner="shardlane/host/3/c")
+    store.refuse(asked, lambda leases: leases.hand_off("s", OTHER, ME))
 
 
 def test_delete_needs_the_counter(store: Leases) -> None:
