@@ -162,7 +162,7 @@ def a_seek_keeps_the_old_generation(patch: pytest.MonkeyPatch) -> None:
 def reads_without_a_pace(patch: pytest.MonkeyPatch) -> None:
     """The next read goes out as soon as the last one is answered."""
     patch.setattr(Pace, "started", lambda self, now_s: None)
-    patch.setattr(Pace, "answered", lambda self, size_bytes, *, at_tip: None)
+    patch.setattr(Pace, "answered", lambda self, size_bytes, draw, *, at_tip: None)
 
 
 def no_bound_on_the_unsettled(patch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -11,6 +12,8 @@ from shardlane.consumer.daemon_pool import DaemonPool
 from shardlane.consumer.errors import ConsumerError, KinesisRefused, KinesisUnreachable
 from shardlane.consumer.event_thread import EventThread
 from shardlane.consumer.kinesis_client import make_clients
+
+_log = logging.getLogger(__name__)
 
 MOST_CALLS = 64
 """Calls under way together; more wait for their turn."""
@@ -46,7 +49,9 @@ class Boto3Kinesis:
 
     def service_ms(self) -> float:
         if self._told is None:
-            raise ConsumerError("the service has not told its time yet")
+            # AWS dates every answer; something between here and there, or a stand-in, does not.
+            _log.warning("the service does not tell its time: taking this machine's clock for it")
+            return time.time() * 1000
         date, told_s = self._told
         return parsedate_to_datetime(date).timestamp() * 1000 + (time.monotonic() - told_s) * 1000
 

@@ -13,6 +13,7 @@ Reference)."""
 BYTES_PER_S = 2 * 1024 * 1024
 """Bytes a shard returns each second, to all its readers together."""
 
+_JITTER = 0.1
 _BACKOFF = Backoff(first_ms=200.0, factor=2.0, most_ms=5_000.0)
 
 
@@ -21,7 +22,8 @@ class Pacing:
     """A reader's share of a shard, and how it behaves when it is refused."""
 
     interval_s: float = 0.2
-    """Between two reads at the tip of the shard, start to start."""
+    """Between two reads at the tip of the shard, start to start; up to a tenth more, by lot: a
+    reader that took each of the shard's five reads on the dot would starve every other one."""
     reads_per_s: float = READS_PER_S
     """This reader's share of the shard's reads; it goes that fast while it is behind."""
     bytes_per_s: float = BYTES_PER_S
@@ -59,12 +61,15 @@ class Pace:
         self._last_s = now_s
         self.due_s = now_s + 1 / self._pacing.reads_per_s
 
-    def answered(self, size_bytes: int, *, at_tip: bool) -> None:
-        """An answer of that size came; ``at_tip`` if there was nothing more to read."""
+    def answered(self, size_bytes: int, draw: float, *, at_tip: bool) -> None:
+        """An answer of that size came; ``at_tip`` if there was nothing more to read. ``draw`` is
+        random in [0, 1)."""
         self._failures = 0
         pacing = self._pacing
         wait_s = max(1 / pacing.reads_per_s, size_bytes / pacing.bytes_per_s)
-        self.due_s = self._last_s + (max(wait_s, pacing.interval_s) if at_tip else wait_s)
+        if at_tip:
+            wait_s = max(wait_s, pacing.interval_s) * (1 + _JITTER * draw)
+        self.due_s = self._last_s + wait_s
 
     def refused(self, now_s: float, draw: float) -> None:
         """No answer; ``draw`` is random in [0, 1)."""

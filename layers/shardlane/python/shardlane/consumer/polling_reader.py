@@ -72,7 +72,7 @@ class PollingReader:
         size_bytes = sum([len(each["Data"]) for each in records])
         self._feed.counters.bytes_read += size_bytes
         self._feed.offer(records, behind_ms)
-        self._pace.answered(size_bytes, at_tip=not behind_ms)
+        self._pace.answered(size_bytes, self._service.random.random(), at_tip=not behind_ms)
         if self._iterator is not None:
             return None
         return ShardEnd(tuple(child_shard(each) for each in answer.get("ChildShards") or ()))
