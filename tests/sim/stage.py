@@ -18,7 +18,7 @@ from shardlane.consumer.kinesis_port import EventSource
 from shardlane.consumer.lease import Lease
 from shardlane.consumer.lease_store import LeaseStore
 from shardlane.consumer.machine import Machine
-from shardlane.consumer.memory_lease_store import MemoryLeaseStore
+from shardlane.consumer.memory_lease_store import MemoryLeaseStore, MemoryLeaseTable
 from shardlane.consumer.position import Position
 from shardlane.consumer.source import Source
 from shardlane.consumer.subscription import Subscription
@@ -60,14 +60,28 @@ class Port(InProcessPort):
         self.meddle: Meddle = _leave
         self.most_records = 10_000
         """In one answer of GetRecords."""
+        self.page_size: int | None = None
+        """Of ListShards."""
+        self.listing: Callable[[dict[str, Any]], dict[str, Any]] = dict
+        """Changes the answers of ListShards."""
+        self._opened: Counter[str] = Counter()
         self.events: Callable[[EventSource], EventSource] = _as_it_is
 
     async def call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         self._note(operation)
         self.meddle(operation, request)
+        if operation == "GetShardIterator":
+            self._opened[request["ShardId"]] += 1
         if operation == "GetRecords":
             request = {**request, "Limit": self.most_records}
-        return await super().call(operation, request)
+        if operation == "ListShards" and self.page_size is not None:
+            request = {**request, "MaxResults": self.page_size}
+        answer = await super().call(operation, request)
+        return self.listing(dict(answer)) if operation == "ListShards" else answer
+
+    def opened(self, shard_id: str) -> int:
+        """How often an iterator of the shard was asked for."""
+        return self._opened[shard_id]
 
     async def subscribe(self, request: Mapping[str, Any]) -> Any:
         self._note("SubscribeToShard")
@@ -192,10 +206,15 @@ class Stage:
             while len(self.seen) < count:  # noqa: ASYNC110 - virtual time: it costs nothing
                 await asyncio.sleep(0.01)
 
-    async def rows(self) -> dict[str, Lease]:
+    @property
+    def table(self) -> MemoryLeaseTable:
+        """The table that all subscriptions share."""
         assert isinstance(self.store, MemoryLeaseStore)
-        tables = list(self.store._tables.values())
-        return dict(tables[0].rows) if tables else {}
+        return next(iter(self.store._tables.values()))
+
+    @property
+    def rows(self) -> dict[str, Lease]:
+        return dict(self.table.rows)
 
 
 def play(
