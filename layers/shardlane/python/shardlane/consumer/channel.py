@@ -227,13 +227,13 @@ class Channel:
             reading.notify()
 
     def _make_room(self, newcomer: Reading) -> None:
-        """Gives a shard that finds the channel full what others hold beyond their share."""
+        """Gives a shard that does not find its share free what others hold beyond theirs."""
         places = self._bounds.channel_records
-        if self._lanes.waiting < places:
+        if not self._lanes.waiting:
             return
         holders = dict.fromkeys(each.reading for each in self._lanes.queued())
         share = max(1, places // len(holders | dict.fromkeys(self._ring)))
-        if newcomer.waiting >= share:
+        if newcomer.waiting + places - self._lanes.waiting >= share:
             return
         for reading in holders:
             if reading.waiting > share and reading is not newcomer:

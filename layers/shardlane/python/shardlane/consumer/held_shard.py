@@ -61,6 +61,8 @@ class HeldShard:
         self._loop = asyncio.get_running_loop()
         self._reading = self._new_reading(generation=0)
         self._reader: asyncio.Task[None] | None = None
+        self._failure: BaseException | None = None
+        """What the reader has failed with for good."""
         self._children: frozenset[str] | None = None
         """The shard has ended, all of it is settled, and its children have leases."""
         self._seek: _Seek | None = None
@@ -85,14 +87,16 @@ class HeldShard:
         return self._tenure.row
 
     async def run(self) -> Outcome:
-        """Reads and keeps the lease until it is lost, released or ended. Raises what a reader
-        raises, with the lease kept until then."""
+        """Reads and keeps the lease until it is lost, released or ended. Raises what the reader
+        raises, after giving the lease up."""
         self._start_reader()
         outcome = Outcome.LOST
         try:
             outcome = await self._keep()
         finally:
             self._shut(lost=outcome is Outcome.LOST)
+        if self._failure is not None:
+            raise self._failure
         return outcome
 
     def drain(self) -> None:
@@ -207,7 +211,7 @@ class HeldShard:
 
     async def _keep(self) -> Outcome:
         while True:
-            self._raise_failure()
+            self._notice_failure()
             now_s = self._now_s()
             if self._reading.lost or now_s >= self._tenure.deadline_s:
                 return self._lost("its deadline has passed")
@@ -219,12 +223,14 @@ class HeldShard:
             if outcome is not None:
                 return outcome
 
-    def _raise_failure(self) -> None:
+    def _notice_failure(self) -> None:
+        """A reader that has failed for good: what has started is finished, and the lease is given
+        up, before ``run`` raises why."""
         reader = self._reader
-        if reader is not None and reader.done() and not reader.cancelled():
-            error = reader.exception()
-            if error is not None:
-                raise error
+        if self._failure is None and reader is not None and reader.done():
+            self._failure = None if reader.cancelled() else reader.exception()
+            if self._failure is not None:
+                self.drain()
 
     def _next_change(self, now_s: float) -> Change | None:
         """What to write now, if anything."""
