@@ -26,10 +26,8 @@ OUT ?= out/demo
 demo: setup ## Compare the four consumers on this machine: two rounds of 30 s, report in out/demo
 	@$(BIN)/shardlane-lab demo --seconds $(SECONDS) --out $(OUT)
 
-# Two workers have to collect the same tests in the same order, and some are named after members of
-# sets: hence the fixed hash seed.
 test: setup ## The whole test suite
-	@PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadscope
+	@$(BIN)/python -m pytest -n 2 --dist loadscope
 
 check: setup ## Format, lint, types, import directions, code shape
 	@$(BIN)/ruff format --check .

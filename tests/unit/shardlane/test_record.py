@@ -172,9 +172,9 @@ def test_unpacks_gzip_and_zlib(pack: Any) -> None:
     [
         (b"", "cut off"),
         (b"{}", "neither gzip nor zlib"),
-        (gzip.compress(b"x")[:-9], "cut off"),
+        (gzip.compress(b"x", mtime=0)[:-9], "cut off"),
         (b"\x1f\x8b", "cut off"),
-        (gzip.compress(b"x" * 1_001), "more than 1000 bytes"),
+        (gzip.compress(b"x" * 1_001, mtime=0), "more than 1000 bytes"),
     ],
 )
 def test_what_cannot_be_unpacked_is_refused(data: bytes, message: str) -> None:
