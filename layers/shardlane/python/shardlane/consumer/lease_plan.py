@@ -12,10 +12,12 @@ from shardlane.consumer.lease import OWNER_PREFIX, Lease
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``take`` these as seen; ask the owner of ``ask`` to hand it over."""
+    """``take`` these as seen; ask the owner of ``ask`` to hand it over; ``release`` these, which
+    others wait for."""
 
     take: tuple[Lease, ...] = ()
     ask: Lease | None = None
+    release: tuple[Lease, ...] = ()
 
 
 def plan(
@@ -52,9 +54,10 @@ def plan(
     # What was granted is mine already: it counts whatever the target, or it would stay unread.
     room = max(0, target - len(mine) - len(granted))
     take = (*granted, *others[:room])
-    if take or others:
-        return Plan(take)
-    return Plan(ask=_to_ask(live, len(mine), loads, is_expired, random))
+    # Asked of me between the grant and my TAKE: nothing of it runs here that would release it.
+    release = tuple(row for row in live if row.checkpoint_owner == me and row.shard_id not in held)
+    ask = None if take or others else _to_ask(live, len(mine), loads, is_expired, random)
+    return Plan(take, ask, release)
 
 
 def _is_takeable(row: Lease, me: str, is_expired: Callable[[Lease], bool]) -> bool:

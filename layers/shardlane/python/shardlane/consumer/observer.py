@@ -10,7 +10,7 @@ from random import Random
 from shardlane.consumer.bell import Bell
 from shardlane.consumer.checkpoint import AT_TIMESTAMP, LATEST
 from shardlane.consumer.holdings import Holdings
-from shardlane.consumer.lease import Lease
+from shardlane.consumer.lease import Change, Lease
 from shardlane.consumer.lease_plan import Plan, plan
 from shardlane.consumer.lease_store import Answer, Done, LeaseTable, Unknown
 from shardlane.consumer.lineage import is_startable
@@ -24,6 +24,8 @@ _log = logging.getLogger(__name__)
 
 _AT_ONCE = 16
 """TAKEs under way together: starting on many shards should not take as many round trips."""
+
+_GIVEN_UP = Change(give_up=True, handing_over=True)
 
 
 class Observer:
@@ -86,6 +88,8 @@ class Observer:
         found = self._plan(rows)
         for first in range(0, len(found.take), _AT_ONCE):
             await asyncio.gather(*map(self._take, found.take[first : first + _AT_ONCE]))
+        for row in found.release:
+            await self._within(self._table.write(row.shard_id, row.counter, self._me, _GIVEN_UP))
         if found.ask is not None and found.ask.owner is not None:
             await self._within(self._table.hand_off(found.ask.shard_id, found.ask.owner, self._me))
 
