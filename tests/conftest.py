@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from stacks.synth import synthesize
+
+# The suite tries the same examples every time, so that a change is judged by itself; `make soak`
+# draws new ones.
+settings.register_profile("suite", derandomize=True, deadline=None)
+settings.register_profile("soak", max_examples=2_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 
 @pytest.fixture(scope="session")

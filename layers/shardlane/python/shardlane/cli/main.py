@@ -1,0 +1,60 @@
+"""``shardlane``: arguments in, one call, an exit status out.
+
+A command imports what it runs when it runs, so that help and errors come at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from shardlane.errors import ShardlaneError
+
+
+class Command(Protocol):
+    """A module of this package: one command."""
+
+    @property
+    def add_to(self) -> Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None]:
+        """Adds its parser; its default ``execute`` takes the parsed arguments and returns the
+        exit status."""
+
+
+COMMANDS: tuple[Command, ...] = ()
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="shardlane",
+        description="Find what holds up a Kinesis stream's consumers, and set it going again.",
+    )
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add_to(commands)
+    return top
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns 0, or what the command says; 2 with a message for a problem that a person can mend;
+    130 after Ctrl-C."""
+    given = parser().parse_args(arguments)
+    try:
+        return int(given.execute(given))
+    except ShardlaneError as error:
+        print(f"shardlane: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # Whoever read the output has enough, as `| head` does. Nothing more can be written there,
+        # and Python would try once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("shardlane: stopped", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
