@@ -16,6 +16,7 @@ file::
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -23,6 +24,8 @@ from enum import Enum
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from shardlane_lab.local_kinesis.shape import service_operations
 
 
 class FaultKind(Enum):
@@ -65,6 +68,16 @@ EVENT_KINDS = frozenset(
 )
 """Drawn once for each event of a subscription."""
 
+_WRITES = ("PutRecord", "PutRecords")
+_PLACES: Mapping[FaultKind, tuple[str, ...]] = {
+    FaultKind.EXPIRED_ITERATOR: ("GetRecords",),
+    FaultKind.DUPLICATE: ("GetRecords", "SubscribeToShard"),
+    FaultKind.CLOCK_SKEW: _WRITES,
+    FaultKind.EXCEPTION_FIRST: ("SubscribeToShard",),
+    **dict.fromkeys(EVENT_KINDS, ("SubscribeToShard",)),
+}
+"""The operations at which a kind happens; those that are not here happen at any."""
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -103,14 +116,34 @@ class Fault:
     def __post_init__(self) -> None:
         if not 0 <= self.probability <= 1:
             raise ValueError(f"probability must be between 0 and 1: {self.probability}")
-        for name in ("after", "spread_ms"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must not be negative: {getattr(self, name)}")
+        for name in ("ms", "spread_ms"):
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} must be a finite number: {getattr(self, name)}")
+        for name in ("after", "spread_ms", "times"):
+            value = getattr(self, name)
+            if value is not None and value < 0:
+                raise ValueError(f"{name} must not be negative: {value}")
         for name in ("burst", "records"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1: {getattr(self, name)}")
         if self.kind is FaultKind.LATENCY and self.ms < 0:
             raise ValueError(f"ms of a latency must not be negative: {self.ms}")
+        self._check_operation()
+
+    def _check_operation(self) -> None:
+        """A rule that can never fire is a mistake."""
+        if self.operation is None:
+            return
+        if self.operation not in service_operations():
+            raise ValueError(
+                f"operation {self.operation!r} is none of Kinesis', e.g. GetRecords, PutRecords, "
+                f"SubscribeToShard"
+            )
+        places = _PLACES.get(self.kind)
+        if places is not None and self.operation not in places:
+            raise ValueError(
+                f"{self.kind.value} happens at {' and '.join(places)} only, not at {self.operation}"
+            )
 
     def matches(self, site: Site) -> bool:
         return all(
@@ -246,8 +279,9 @@ def _check_type(number: int, name: str, value: object) -> None:
 
 def read_fault_plan(path: Path) -> FaultPlan:
     """From a ``.toml`` or ``.json`` file. Raises ``ValueError`` or ``OSError`` that names it."""
-    text = path.read_text(encoding="utf-8")
+    content = path.read_bytes()
     try:
+        text = content.decode("utf-8")
         values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except ValueError as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"

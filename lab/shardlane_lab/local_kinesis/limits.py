@@ -108,3 +108,6 @@ class Limits:
             value = getattr(self, each.name)
             if isinstance(value, (int, float)) and value <= 0:
                 raise ValueError(f"{each.name} must be above 0, or None for no limit: {value}")
+        for operation, rate in (self.calls_per_s or {}).items():
+            if not rate > 0:
+                raise ValueError(f"calls_per_s of {operation} must be above 0: {rate}")

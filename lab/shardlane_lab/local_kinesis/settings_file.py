@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from typing import Any, TypeVar
 
 from shardlane_lab.local_kinesis.delays import Delays
 from shardlane_lab.local_kinesis.limiter import LimiterShape
-from shardlane_lab.local_kinesis.limits import Limits
+from shardlane_lab.local_kinesis.limits import CALLS_PER_S, Limits
 
 _OFF = "off"
 _BASES = {"none": Delays.none, "measured": Delays.measured}
@@ -69,11 +70,17 @@ def _limit(name: str, value: Any) -> Any:
         return None
     if name == "calls_per_s":
         if not isinstance(value, Mapping):
-            raise ValueError(f"limits.{name} must be {_OFF!r} or a table of operations")
-        return {
-            operation: _number(f"{name}.{operation}", rate) for operation, rate in value.items()
-        }
-    return _number(name, value)
+            raise ValueError(f"limits.{name} must be {_OFF!r} or a table of operations: {value!r}")
+        return {operation: _rate(operation, rate) for operation, rate in value.items()}
+    return _number(f"limits.{name}", value)
+
+
+def _rate(operation: str, value: Any) -> float:
+    """Calls per second of a control operation."""
+    if operation not in CALLS_PER_S:
+        known = ", ".join(CALLS_PER_S)
+        raise ValueError(f"limits.calls_per_s: {operation!r} is none of {known}")
+    return _number(f"limits.calls_per_s.{operation}", value)
 
 
 def _shape(value: Any) -> LimiterShape:
@@ -85,7 +92,7 @@ def _shape(value: Any) -> LimiterShape:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ValueError(f"{name} must be a number, or {_OFF!r} where it is a limit: {value!r}")
     return value
 
@@ -94,7 +101,7 @@ def _delays(given: dict[str, Any]) -> Delays:
     base = given.pop("base", "none")
     if base not in _BASES:
         raise ValueError(f"delays.base {base!r} is none of {', '.join(_BASES)}")
-    read = {name: _number(name, value) for name, value in given.items()}
+    read = {name: _number(f"delays.{name}", value) for name, value in given.items()}
     return _replaced(_BASES[base](), "delays", read)
 
 
@@ -105,17 +112,21 @@ def _replaced(base: T, table: str, values: Mapping[str, Any]) -> T:
             raise ValueError(f"unknown key {table}.{name}; known are {', '.join(known)}")
         if value is None and "None" not in str(known[name]):
             raise ValueError(f"{table}.{name} cannot be switched off")
+        if isinstance(value, float) and str(known[name]).startswith("int"):
+            raise ValueError(f"{table}.{name} must be a whole number: {value!r}")
     try:
         return dataclasses.replace(base, **values)
     except ValueError as error:
-        raise ValueError(f"{table}: {error}") from None
+        said = str(error).replace("None for", f"{_OFF!r} for")  # as a file says it
+        raise ValueError(f"{table}: {said}") from None
 
 
 def read_service_settings(path: Path) -> ServiceSettings:
     """From a TOML file. Raises ``ValueError`` or ``OSError`` that names it."""
+    content = path.read_bytes()
     try:
-        return service_settings(tomllib.loads(path.read_text(encoding="utf-8")))
-    except tomllib.TOMLDecodeError as error:
+        return service_settings(tomllib.loads(content.decode("utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

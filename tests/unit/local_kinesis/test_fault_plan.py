@@ -85,6 +85,17 @@ def test_a_json_file_is_a_plan_and_a_plan_shows_itself_so(tmp_path: Path) -> Non
         ({"fault": [{"kind": "silence", "times": 1.5}]}, "times must be a whole number"),
         ({"fault": [{"kind": "silence", "burst": 0}]}, "burst must be at least 1"),
         ({"fault": [{"kind": "latency", "ms": -1}]}, "must not be negative"),
+        ({"fault": [{"kind": "latency", "ms": float("inf")}]}, "ms must be a finite number: inf"),
+        ({"fault": [{"kind": "throttle", "times": -1}]}, "times must not be negative: -1"),
+        ({"fault": [{"kind": "throttle", "operation": "GetRecord"}]}, "'GetRecord' is none of"),
+        (
+            {"fault": [{"kind": "silence", "operation": "GetRecords"}]},
+            "silence happens at SubscribeToShard only, not at GetRecords",
+        ),
+        (
+            {"fault": [{"kind": "clock-skew", "operation": "GetRecords"}]},
+            "clock-skew happens at PutRecord and PutRecords only",
+        ),
     ],
 )
 def test_a_wrong_plan_says_what_is_wrong(values: Any, words: str) -> None:
@@ -96,6 +107,13 @@ def test_a_file_that_cannot_be_parsed_is_named(tmp_path: Path) -> None:
     path = tmp_path / "faults.toml"
     path.write_text("kind = ")
     with pytest.raises(ValueError, match=r"faults\.toml is not TOML"):
+        read_fault_plan(path)
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "faults.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"faults\.toml is not TOML: 'utf-8' codec"):
         read_fault_plan(path)
 
 

@@ -52,6 +52,13 @@ def test_rates_of_control_calls_can_be_given(tmp_path: Path) -> None:
         ({"limits": {"get_records_per_s": "5"}}, "must be a number, or 'off'"),
         ({"limits": {"get_records_per_s": 0}}, "limits: get_records_per_s must be above 0"),
         ({"limits": {"records_per_read": "off"}}, r"limits\.records_per_read cannot be switched"),
+        (
+            {"limits": {"get_records_per_s": float("nan")}},
+            r"limits\.get_records_per_s must be a num",
+        ),
+        ({"limits": {"records_per_read": 1.5}}, "must be a whole number: 1.5"),
+        ({"limits": {"calls_per_s": {"GetRecords": 5}}}, "'GetRecords' is none of AddTagsToStream"),
+        ({"limits": {"calls_per_s": {"ListStreams": -5}}}, "ListStreams must be above 0: -5"),
         ({"limits": {"get_records_shape": "cup"}}, "'cup' is none of token-bucket, "),
         ({"limits": {"calls_per_s": 5}}, "must be 'off' or a table"),
         ({"delays": {"base": "slow"}}, r"delays\.base 'slow' is none of none, measured"),
@@ -64,8 +71,9 @@ def test_a_wrong_file_says_what_is_wrong(values: Any, words: str) -> None:
         service_settings(values)
 
 
-def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"[limits", b"\xff\xfe"])
+def test_a_file_that_is_not_toml_is_named(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "service.toml"
-    path.write_text("[limits")
+    path.write_bytes(content)
     with pytest.raises(ValueError, match=r"service\.toml is not TOML"):
         read_service_settings(path)
