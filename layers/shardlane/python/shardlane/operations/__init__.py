@@ -1,0 +1,1 @@
+"""What the command line and the scheduled redrive decide: facts in, findings out."""
