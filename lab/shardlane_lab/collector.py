@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from shardlane_lab.gauge import Gauge
 from shardlane_lab.sample import Sample, sample_from
 
 
@@ -26,6 +27,7 @@ class Collector:
         self.surfaced_throttles: Counter[str] = Counter()
         self.resends = 0
         self.producer_failures = 0
+        self.gauges: list[Gauge] = []
         self.remarks: list[str] = []
         """What a person should hear about: unreadable records, interrupted subscriptions."""
 
@@ -36,6 +38,8 @@ class Collector:
         match values.pop("event"):
             case "sample":
                 self.sample(values)
+            case "gauge":
+                self.gauges.append(Gauge(**values))
             case "throttled":
                 self.surfaced_throttles[values["label"]] += 1
             case "started":

@@ -19,6 +19,7 @@ from shardlane.latency import samples_in_text
 from shardlane_lab.collector import Collector
 from shardlane_lab.errors import ProcessError
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.gauge import gauge_data
 from shardlane_lab.local_kinesis.delays import Delays
 from shardlane_lab.local_lambda.poll_timing import PollTiming
 from shardlane_lab.local_lambda.template_values import Template
@@ -98,7 +99,10 @@ class LocalRun:
             consumers=tuple(self._consumer_records()),
             environment=self._environment(),
         )
-        return Run(record, collector.all_samples(), per_minute(self._data, start_ms))
+        data = [*self._data, *gauge_data(collector.gauges)]
+        return Run(
+            record, collector.all_samples(), per_minute(data, start_ms), list(collector.gauges)
+        )
 
     def _services(self) -> LocalStack:
         """All of the template but the mappings that are no consumer of this experiment."""

@@ -20,6 +20,7 @@ from typing import Any
 from shardlane_lab.errors import LabError
 from shardlane_lab.local_aws.cloudwatch_feed import CloudWatchFeed, LogPlace
 from shardlane_lab.local_aws.destinations import destination
+from shardlane_lab.local_aws.embedded_metrics import embedded_data
 from shardlane_lab.local_aws.resources import create_resources
 from shardlane_lab.local_aws.services import LocalAws
 from shardlane_lab.local_kinesis.caller import Caller
@@ -246,6 +247,9 @@ class LocalStack:
             self._feed.log(function_name, line)
         if self._on_log is not None:
             self._on_log(function_name, line)
+        if self._observer is not None:
+            for datum in embedded_data(line):
+                self._observer(datum)
 
     def _observe(self, datum: Datum) -> None:
         if self._feed is not None:

@@ -1,7 +1,8 @@
 """A finished (or stopped) run on disk: what every target writes and every report reads.
 
 A run is a folder: ``run.json`` (this record), ``samples.jsonl`` (``sample.Sample``),
-``metrics.jsonl`` (``metric.MinuteStatistic``).
+``metrics.jsonl`` (``metric.MinuteStatistic``) and, where a consumer of the library took part,
+``gauges.jsonl`` (``gauge.Gauge``).
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from shardlane_lab.gauge import Gauge, read_gauges, write_gauges
 from shardlane_lab.metric import MinuteStatistic, read_statistics, write_statistics
 from shardlane_lab.sample import Sample, read_samples, write_samples
 
 RECORD = "run.json"
 SAMPLES = "samples.jsonl"
 METRICS = "metrics.jsonl"
+GAUGES = "gauges.jsonl"
 
 Target = Literal["local", "aws", "simulated"]
 Kind = Literal["lambda-standard", "lambda-efo", "boto3-efo", "boto3-get-records"]
@@ -72,6 +75,7 @@ class Run:
     record: RunRecord
     samples: list[Sample]
     statistics: list[MinuteStatistic]
+    gauges: list[Gauge] = field(default_factory=list)
 
 
 def write_run(folder: Path, run: Run) -> None:
@@ -79,6 +83,8 @@ def write_run(folder: Path, run: Run) -> None:
     (folder / RECORD).write_text(json.dumps(asdict(run.record), indent=2) + "\n", encoding="utf-8")
     write_samples(folder / SAMPLES, run.samples)
     write_statistics(folder / METRICS, run.statistics)
+    if run.gauges:
+        write_gauges(folder / GAUGES, run.gauges)
 
 
 def read_run(folder: Path) -> Run:
@@ -95,9 +101,10 @@ def read_run(folder: Path) -> Run:
         record = RunRecord(**values)
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a run record: {error}") from error
-    samples, metrics = folder / SAMPLES, folder / METRICS
+    samples, metrics, gauges = folder / SAMPLES, folder / METRICS, folder / GAUGES
     return Run(
         record,
         list(read_samples(samples)) if samples.is_file() else [],
         read_statistics(metrics) if metrics.is_file() else [],
+        read_gauges(gauges) if gauges.is_file() else [],
     )

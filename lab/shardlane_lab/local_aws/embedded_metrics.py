@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shardlane_lab.metric import Dimensions, dimensions
+from shardlane_lab.metric import Datum, Dimensions, dimensions
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,15 @@ def embedded_metrics(line: str) -> list[EmbeddedMetric]:
         metric
         for directive in head.get("CloudWatchMetrics", [])
         for metric in _metrics(directive, document, float(at_ms))
+    ]
+
+
+def embedded_data(line: str) -> list[Datum]:
+    """The same, one datum a value: for those who keep the data of a run."""
+    return [
+        Datum(each.namespace, each.name, each.dimensions, value, each.at_ms, each.unit)
+        for each in embedded_metrics(line)
+        for value in each.values
     ]
 
 

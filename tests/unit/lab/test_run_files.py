@@ -1,10 +1,20 @@
 """The files of a run: written, read back, cut off, damaged."""
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from shardlane_lab.metric import Datum, dimensions, per_minute, read_statistics, write_statistics
+from shardlane_lab.gauge import Gauge, gauge_data
+from shardlane_lab.metric import (
+    KEPT_VALUES,
+    Datum,
+    dimensions,
+    per_minute,
+    read_statistics,
+    write_statistics,
+)
 from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord, read_run, write_run
 from shardlane_lab.sample import Sample, read_samples, write_samples
 
@@ -64,6 +74,22 @@ def test_statistics_come_back_as_they_were(tmp_path: Path) -> None:
     assert read_statistics(tmp_path / "metrics.jsonl") == rows
 
 
+def test_a_minute_keeps_its_values_for_percentiles(tmp_path: Path) -> None:
+    where = dimensions(label="x")
+    data = [Datum("Own", "Few", where, value, 0) for value in (3, 1, 2)]
+    data += [Datum("Own", "Many", where, value, 0) for value in range(10_001)]
+    data += [Datum("Own", "Same", where, 1, 0) for _ in range(3)]
+    rows = per_minute(data, 0)
+    few, many, same = (row.values for row in rows)
+    assert few == (1, 2, 3)
+    assert same == ()
+    assert len(many) == KEPT_VALUES
+    assert (many[0], many[-1]) == (0, 10_000)
+    assert max(after - before for before, after in pairwise(many)) <= 21
+    write_statistics(tmp_path / "metrics.jsonl", rows)
+    assert read_statistics(tmp_path / "metrics.jsonl") == rows
+
+
 @pytest.mark.parametrize("line", ["{", "[]", '{"dimensions": {}}', "null"])
 def test_a_damaged_statistic_is_an_error_with_its_number(tmp_path: Path, line: str) -> None:
     path = tmp_path / "metrics.jsonl"
@@ -92,6 +118,26 @@ def a_run() -> Run:
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
     write_run(tmp_path / "deep" / "run", a_run())
     assert read_run(tmp_path / "deep" / "run") == a_run()
+
+
+def gauge(at_ms: float) -> Gauge:
+    return Gauge(label="x", at_ms=at_ms, channel_depth=64, lag_ms=1500.5, unsettled=80)
+
+
+def test_gauges_come_back_as_they_were_and_are_metrics_too(tmp_path: Path) -> None:
+    run = replace(a_run(), gauges=[gauge(1.0), gauge(1001.0)])
+    write_run(tmp_path, run)
+    assert read_run(tmp_path).gauges == run.gauges
+    values = {each.name: each.value for each in gauge_data([gauge(1.0)])}
+    assert values == {"channel_depth": 64, "lag_ms": 1500.5, "unsettled": 80, "keys_aside": 0}
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"label": "x"}', "null"])
+def test_a_damaged_gauge_is_an_error_with_its_number(tmp_path: Path, line: str) -> None:
+    write_run(tmp_path, a_run())
+    (tmp_path / "gauges.jsonl").write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"gauges\.jsonl:1: not a gauge"):
+        read_run(tmp_path)
 
 
 def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from shardlane_lab.local_aws.embedded_metrics import EmbeddedMetric, embedded_metrics
+from shardlane_lab.local_aws.embedded_metrics import (
+    EmbeddedMetric,
+    embedded_data,
+    embedded_metrics,
+)
 from shardlane_lab.local_aws.gathered import Gathered
 from shardlane_lab.metric import Datum, dimensions
 
@@ -102,3 +106,15 @@ def test_embedded_values_are_kept_and_split_at_the_quota() -> None:
     assert [len(each["Values"]) for each in first] == [150, 150, 1]
     assert [value for each in first for value in each["Values"]] == values
     assert next(line.text for line in gathered.lines["f"]).startswith('{"_aws"')
+
+
+def test_embedded_data_are_one_datum_a_value() -> None:
+    found = embedded_data(json.dumps(DOCUMENT))
+    of_service = [each for each in found if each.dimensions == dimensions(service="orders")]
+    assert [(each.name, each.value, each.unit) for each in of_service] == [
+        ("Latency", 1.5, "Milliseconds"),
+        ("Latency", 2.0, "Milliseconds"),
+        ("Count", 7.0, "None"),
+    ]
+    assert {each.at_ms for each in found} == {1_780_000_000_123.0}
+    assert embedded_data("plain text") == []
