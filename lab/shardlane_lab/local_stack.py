@@ -5,6 +5,7 @@
     Template ─┬─ local AWS (moto)          queues, topics, buckets, tables, logs, metrics
               ├─ local Kinesis (HTTP)      streams and consumers
               └─ functions in sandboxes ── event source mappings on the streams
+                        └───────────────── Lambda API (HTTP)
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from shardlane_lab.errors import LabError
 from shardlane_lab.local_aws.cloudwatch_feed import CloudWatchFeed, LogPlace
 from shardlane_lab.local_aws.destinations import destination
 from shardlane_lab.local_aws.embedded_metrics import embedded_data
+from shardlane_lab.local_aws.lambda_api import LambdaApi
 from shardlane_lab.local_aws.resources import create_resources
 from shardlane_lab.local_aws.services import LocalAws
 from shardlane_lab.local_kinesis.caller import Caller
@@ -91,6 +93,7 @@ class LocalStack:
         self._stack = AsyncExitStack()
         self.functions: dict[str, LocalFunction] = {}
         """By name."""
+        self._lambda = LambdaApi(self.functions)
         self.kinesis_endpoint = ""
         self.arns: Mapping[str, str] = self._arns
         """Of streams and stream consumers, by name."""
@@ -139,11 +142,12 @@ class LocalStack:
     async def _start(self) -> None:
         await self._start_aws()
         await self._start_kinesis()
+        self._stack.push_async_callback(self._lambda.stop)
+        await self._lambda.start()
         for config in self._template.functions:
             self._add_function(self._with_arns(config))
         await asyncio.gather(*(each.start() for each in self.functions.values()))
-        enabled = [each for each in self._template.mappings if each.enabled]
-        for number, spec in enumerate(enabled):
+        for number, spec in enumerate(self._template.mappings):
             await self._start_mapping(spec, self._options.seed + number)
         await self._until_reading()
 
@@ -185,9 +189,12 @@ class LocalStack:
             stream_arn=self._arns[spec.stream],
             consumer_arn=self._arns[spec.consumer] if spec.consumer else None,
         )
+        self._lambda.add(spec, identity)
+        if not spec.enabled:
+            return
         ports = MappingPorts(
             kinesis=InProcessKinesis(self._model, system_wall_ms, Caller.EVENT_SOURCE_MAPPING),
-            invoke=function.invoke,
+            invoke=self._lambda.watched(spec.uuid, function.invoke),
             wall_ms=system_wall_ms,
             observer=self._observe,
             destination=await self._destination(spec),
@@ -229,7 +236,11 @@ class LocalStack:
         self._stack.push_async_callback(_end, task)
 
     def _endpoints(self) -> dict[str, str]:
-        return {"AWS_ENDPOINT_URL_KINESIS": self.kinesis_endpoint, **self._aws.variables()}
+        return {
+            **self._aws.variables(),
+            "AWS_ENDPOINT_URL_KINESIS": self.kinesis_endpoint,
+            **self._lambda.variables(),
+        }
 
     def _with_arns(self, config: FunctionConfig) -> FunctionConfig:
         """With the ARNs that stream consumers got when they were registered: they carry the time

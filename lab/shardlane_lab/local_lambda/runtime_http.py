@@ -1,4 +1,5 @@
-"""The least HTTP/1.1 that the runtime client needs: requests in, one write a response out."""
+"""The least HTTP/1.1 that the runtime client and an SDK's Lambda client need: requests in, one
+write a response out."""
 
 from __future__ import annotations
 
@@ -8,7 +9,14 @@ from dataclasses import dataclass, field
 
 import httptools
 
-_REASONS = {200: "OK", 202: "Accepted", 404: "Not Found", 413: "Payload Too Large"}
+_REASONS = {
+    200: "OK",
+    202: "Accepted",
+    400: "Bad Request",
+    404: "Not Found",
+    413: "Payload Too Large",
+    429: "Too Many Requests",
+}
 
 
 @dataclass(frozen=True, slots=True)
