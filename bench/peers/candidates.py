@@ -1,0 +1,99 @@
+"""The readers that nobody here wrote: how each is built, and how it is started."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+JAVASCRIPT = ROOT / "tests/contract/js"
+BUILT_WITHIN_S = 900
+
+POLLING = "polling"
+FAN_OUT = "fan-out"
+
+
+class Missing(Exception):
+    """A tool, or an installed package, that the peer needs."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """What a peer is told."""
+
+    kinesis: str
+    dynamodb: str
+    stream: str
+    count: int
+    application: str
+    """Names its lease table and its registered consumer."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    name: str
+    mode: str
+    tools: tuple[str, ...]
+    build: Callable[[], None]
+    command: Callable[[Where, str], Sequence[str | Path]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.mode}"
+
+    def prepare(self) -> None:
+        """Builds it. Raises ``Missing``, and ``RuntimeError`` if the build fails."""
+        for tool in self.tools:
+            if shutil.which(tool) is None:
+                raise Missing(f"no `{tool}` on PATH")
+        self.build()
+
+    def started_as(self, where: Where) -> Sequence[str | Path]:
+        return self.command(where, self.mode)
+
+
+def _run(folder: Path, *command: str) -> None:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=BUILT_WITHIN_S
+    )
+    if done.returncode:
+        raise RuntimeError(f"`{' '.join(command)}` failed: {(done.stdout + done.stderr)[-2000:]}")
+
+
+# --- the Kinesis Client Library ---------------------------------------------------------------
+
+KCL = HERE / "kcl"
+
+
+def build_kcl() -> None:
+    _run(KCL, "mvn", "-q", "-B", "clean", "package")
+
+
+def kcl(where: Where, mode: str, most_per_read: int | None = None) -> list[str | Path]:
+    """``most_per_read``: records of a GetRecords call."""
+    target = KCL / "target"
+    return [
+        "java",
+        "-Xmx512m",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+        "-cp",
+        f"{target / 'kcl-peer.jar'}:{target / 'lib'}/*",
+        "peer.KclPeer",
+        *_told(where, mode),
+        *([] if most_per_read is None else [str(most_per_read)]),
+    ]
+
+
+def _told(where: Where, mode: str) -> list[str]:
+    place = [where.kinesis, where.dynamodb, where.stream]
+    return [*place, str(where.count), mode, where.application]
+
+
+PEERS = (
+    Peer("kcl", POLLING, ("java", "mvn"), build_kcl, kcl),
+    Peer("kcl", FAN_OUT, ("java", "mvn"), build_kcl, kcl),
+)
