@@ -25,7 +25,9 @@ from shardlane.consumer.lineage import Beginning
 from shardlane.consumer.memory_lease_store import MemoryLeaseTable
 from shardlane.consumer.opening import Opening
 from shardlane.consumer.pace import Pace
+from shardlane.consumer.quarantine import Parking, Quarantine
 from shardlane.consumer.reading import RawRecord, Reading
+from shardlane.consumer.settlement import Settlement
 from shardlane.consumer.sightings import Sightings
 from shardlane.consumer.tenure import Tenure
 from shardlane.consumer.watermark import Watermark
@@ -203,6 +205,34 @@ def a_create_overwrites(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(MemoryLeaseTable, "create", create)
 
 
+def gates_are_not_read_at_a_take(patch: pytest.MonkeyPatch) -> None:
+    """A new owner does not know what the last one has parked."""
+
+    async def learn(self: Quarantine) -> None:
+        """It asks nobody."""
+
+    patch.setattr(Quarantine, "learn", learn)
+
+
+def an_unknown_parking_did_not_happen(patch: pytest.MonkeyPatch) -> None:
+    """Without an answer to T1 the record is taken for parked and its key for free."""
+    park_first = Quarantine.park_first
+
+    async def forgetful(self: Quarantine, delivery: Delivery, reason: str) -> Parking:
+        answer = await park_first(self, delivery, reason)
+        if answer is Parking.UNAVAILABLE:
+            self.keys.discard(delivery.record.partition_key)
+            return Parking.PARKED
+        return answer
+
+    patch.setattr(Quarantine, "park_first", forgetful)
+
+
+def a_parked_key_goes_on(patch: pytest.MonkeyPatch) -> None:
+    """The next record of a key that was just parked is handled."""
+    patch.setattr(Settlement, "is_quarantined", lambda self, delivery: False)
+
+
 BUGS: tuple[Bug, ...] = (
     latest_settled_instead_of_the_prefix,
     children_at_latest,
@@ -222,4 +252,7 @@ BUGS: tuple[Bug, ...] = (
     no_bound_on_the_unsettled,
     checkpoints_at_every_move,
     a_create_overwrites,
+    gates_are_not_read_at_a_take,
+    an_unknown_parking_did_not_happen,
+    a_parked_key_goes_on,
 )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from shardlane.consumer.lease import Change, Lease
 from shardlane.consumer.lease_store import Answer, Done, StreamIdentity, Unknown
 from shardlane.consumer.memory_lease_store import MemoryLeaseTable
+from shardlane.parking.store import OwnerCheck
 from tests.sim.ledger import Ledger, Write
 from tests.sim.network import Link
 
@@ -60,6 +61,9 @@ class FaultyTable:
     async def hand_off(self, shard_id: str, owner: str, me: str) -> Answer:
         what = Write("hand_off", shard_id, me)
         return await self._ask(what, lambda: self._table.hand_off(shard_id, owner, me))
+
+    def owner_check(self, shard_id: str, me: str) -> OwnerCheck:
+        return {"shard_id": shard_id, "me": me}
 
     async def delete(self, shard_id: str, counter: int) -> Answer:
         what = Write("delete", shard_id)

@@ -24,6 +24,7 @@ from shardlane.consumer.worker_plan import WorkerPlan, by_key, workers
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.virtual_time import wall_ms
 from tests.sim.faulty_kinesis import FaultyKinesis
+from tests.sim.faulty_lot import FaultyLot, Lot
 from tests.sim.faulty_table import FaultyStore
 from tests.sim.history import Setting
 from tests.sim.ledger import Ledger
@@ -44,6 +45,7 @@ class Services:
     sky: Sky
     loop: SeededLoop
     start: Position
+    lot: Lot
 
 
 class Trouble:
@@ -158,7 +160,8 @@ class SimulatedMachine:
         purpose = f"{self._seed}/{self._owner}"
         store_link = Link(services.sky, Random(f"{purpose}/leases"))
         kinesis_link = Link(services.sky, Random(f"{purpose}/kinesis"))
-        self._links = [store_link, kinesis_link]
+        lot_link = Link(services.sky, Random(f"{purpose}/lot"))
+        self._links = [store_link, kinesis_link, lot_link]
         owner, skew_ms = self._owner, setting.skew_s.get(self.name, 0) * 1000
         source = Source.fan_out(CONSUMER) if setting.fan_out else Source.polling(setting.interval_s)
         return Subscription(
@@ -166,7 +169,7 @@ class SimulatedMachine:
             source=source,
             leases=FaultyStore(services.table, store_link, services.ledger),
             start=services.start,
-            on_failure=FailurePolicy.stop(2, Backoff(first_ms=50, most_ms=500)),
+            on_failure=self._policy(lot_link),
             kinesis=FaultyKinesis(
                 services.model, wall_ms, kinesis_link, services.ledger, self.name
             ),
@@ -183,6 +186,13 @@ class SimulatedMachine:
                 ),
             ),
         )
+
+    def _policy(self, lot_link: Link) -> FailurePolicy:
+        backoff = Backoff(first_ms=50, most_ms=500)
+        if not self._setting.parks:
+            return FailurePolicy.stop(2, backoff)
+        lot = FaultyLot(self._services.lot, lot_link).as_lot()
+        return FailurePolicy.park(lot, 2, backoff, max_new_keys=2)
 
     async def _run(self, subscription: Subscription) -> Ending | None:
         try:

@@ -58,6 +58,8 @@ class Setting:
     """Share of records whose handler takes seconds; a few of them longer than a lease lives."""
     aggregated: float = 0.1
     """Share of puts that are aggregates of three records of one key."""
+    parks: bool = False
+    """Whether what fails twice is parked, and its key with it; else it is tried until it works."""
     skew_s: dict[str, float] = field(default_factory=dict)
     """What a machine's wall clock is off by."""
 
@@ -78,7 +80,8 @@ class History:
 def drawn(seed: int) -> History:
     """A history with a bit of everything."""
     random = Random(f"{seed}/history")
-    setting = _setting(random)
+    parks = Random(f"{seed}/parks").random() < 0.4
+    setting = _setting(random, parks=parks)
     events = [Event(random.uniform(0, 4), "start", machine) for machine in MACHINES]
     events += [_event(random) for _ in range(random.randint(3, 12))]
     if random.random() < 0.3:
@@ -86,7 +89,7 @@ def drawn(seed: int) -> History:
     return History(seed, setting, tuple(sorted(events, key=lambda each: each.at_s)))
 
 
-def _setting(random: Random) -> Setting:
+def _setting(random: Random, *, parks: bool) -> Setting:
     small = random.random() < 0.5
     return Setting(
         shards=random.randint(1, 3),
@@ -101,6 +104,7 @@ def _setting(random: Random) -> Setting:
         unsettled_records=random.choice([6, 20]) if small else 10_000,
         failing=random.choice([0.0, 0.1, 0.3]),
         slow=random.choice([0.0, 0.03, 0.1]),
+        parks=parks,
         skew_s={machine: random.choice([0, 3600, -3600]) for machine in MACHINES},
     )
 

@@ -59,6 +59,8 @@ class Ledger:
         self._by_key: dict[str, list[int]] = defaultdict(list)
         self._by_shard: dict[str, list[Put]] = defaultdict(list)
         self._done: set[int] = set()
+        self._parked: set[int] = set()
+        """In the lot: nothing later of the key may start before somebody has redriven them."""
         self._done_since_seek: dict[str, set[int]] = defaultdict(set)
         """By shard: a seek asks for everything again."""
         self._next_of_key: dict[str, int] = defaultdict(int)
@@ -74,7 +76,7 @@ class Ledger:
         self._from_ms: dict[str, int] = {}
         """Shard → what was written to it before this need not be delivered."""
         self.duplicates = 0
-        self.losses = 0
+        self.parkings = 0
 
     # --- the stream -------------------------------------------------------------------------
 
@@ -117,6 +119,14 @@ class Ledger:
         """Handled or dropped."""
         self._note(f"{machine} {how} {number}")
         self._done.add(number)
+        self._parked.discard(number)
+        self._done_since_seek[self.puts[number].shard_id].add(number)
+
+    def parked(self, number: int) -> None:
+        """It is in the lot: a checkpoint may pass it, but it has yet to be handled."""
+        self._note(f"parked {number}")
+        self._parked.add(number)
+        self.parkings += 1
         self._done_since_seek[self.puts[number].shard_id].add(number)
 
     def noted(self, line: str) -> None:
@@ -228,7 +238,8 @@ class Ledger:
         return [
             put
             for put in self.puts.values()
-            if put.number not in self._done_since_seek[put.shard_id] and self.is_wanted(put)
+            if put.number in self._parked
+            or (put.number not in self._done_since_seek[put.shard_id] and self.is_wanted(put))
         ]
 
     def fail(self, why: str) -> None:

@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 from shardlane.consumer.bounds import Bounds
 from shardlane.consumer.ending import Ending
+from shardlane.consumer.handler_call import BatchHandler
 from shardlane.consumer.kinesis_port import EventSource
 from shardlane.consumer.lease import Lease
-from shardlane.consumer.lease_store import LeaseStore
+from shardlane.consumer.lease_store import LeaseStore, StreamIdentity
 from shardlane.consumer.machine import Machine
 from shardlane.consumer.memory_lease_store import MemoryLeaseStore, MemoryLeaseTable
 from shardlane.consumer.position import Position
@@ -25,6 +26,7 @@ from shardlane.consumer.subscription import Subscription
 from shardlane.consumer.terms import Terms
 from shardlane.consumer.tuning import Tuning
 from shardlane.consumer.worker_plan import ONE_LOOP, WorkerPlan
+from shardlane.parking.store import OwnerCheck
 from shardlane.policy import OnFailure
 from shardlane.record import Record
 from shardlane_lab.local_kinesis.limits import Limits
@@ -100,6 +102,20 @@ class SharedMemoryStore(MemoryLeaseStore):
     def is_shared(self) -> bool:
         return True
 
+    async def open(self, stream: StreamIdentity) -> MemoryLeaseTable:
+        self._tables.setdefault(stream.arn, SharedTable())
+        return await super().open(stream)
+
+    def owns(self, check: OwnerCheck) -> bool:
+        """For a parking store in memory: what a transaction on both tables checks."""
+        row = next(iter(self._tables.values())).rows.get(check["shard_id"])
+        return row is not None and row.held_by(check["me"])
+
+
+class SharedTable(MemoryLeaseTable):
+    def owner_check(self, shard_id: str, me: str) -> OwnerCheck:
+        return {"shard_id": shard_id, "me": me}
+
 
 class Stage:
     def __init__(self, shards: int, limits: Limits | None) -> None:
@@ -155,16 +171,7 @@ class Stage:
             start=start if start is not None else Position.horizon(),
             on_failure=on_failure,
             kinesis=port if port is not None else self.port,
-            tuning=Tuning(
-                terms=terms if terms is not None else Terms(),
-                bounds=bounds if bounds is not None else Bounds(),
-                machine=Machine(
-                    owner=lambda: f"shardlane/{name}",
-                    wall_ms=wall_ms,
-                    random=Random(name),
-                    has_threads=False,
-                ),
-            ),
+            tuning=_tuning(name, terms, bounds),
         )
 
         async def handle(record: Record) -> None:
@@ -175,6 +182,22 @@ class Stage:
                 await handler(record)
 
         self._runs.append((subscription, asyncio.create_task(subscription.run(handle, plan))))
+        return subscription
+
+    def start_batches(
+        self, handler: BatchHandler, *, on_failure: OnFailure | None = None, size: int = 100
+    ) -> Subscription:
+        """Starts one that calls ``handler`` with batches, and notes nothing."""
+        subscription = Subscription(
+            STREAM,
+            leases=self.store,
+            start=Position.horizon(),
+            on_failure=on_failure,
+            kinesis=self.port,
+            tuning=_tuning(next(self._names), None, None),
+        )
+        run = subscription.run_batches(handler, size=size)
+        self._runs.append((subscription, asyncio.create_task(run)))
         return subscription
 
     async def ended(self, subscription: Subscription) -> Ending:
@@ -215,6 +238,19 @@ class Stage:
     @property
     def rows(self) -> dict[str, Lease]:
         return dict(self.table.rows)
+
+
+def _tuning(name: str, terms: Terms | None, bounds: Bounds | None) -> Tuning:
+    return Tuning(
+        terms=terms if terms is not None else Terms(),
+        bounds=bounds if bounds is not None else Bounds(),
+        machine=Machine(
+            owner=lambda: f"shardlane/{name}",
+            wall_ms=wall_ms,
+            random=Random(name),
+            has_threads=False,
+        ),
+    )
 
 
 def play(

@@ -33,4 +33,5 @@ def test_histories_have_a_bit_of_everything() -> None:
     results = [play(history) for history in histories[:30]]
     assert sum(result.duplicates > 0 for result in results) >= 5
     assert sum(result.leases_lost > 0 for result in results) >= 5
+    assert sum(result.parkings > 0 for result in results) >= 3
     assert sum(result.handed_over > 0 for result in results) >= 10

@@ -14,6 +14,7 @@ from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.virtual_time import EPOCH_MS, wall_ms
 from tests.sim.aggregates import aggregated
+from tests.sim.faulty_lot import Lot
 from tests.sim.fleet import STREAM, Services, SimulatedMachine
 from tests.sim.history import MACHINES, Event, History
 from tests.sim.ledger import Ledger, Put
@@ -35,6 +36,7 @@ class Result:
     trace: tuple[str, ...]
     delivered: int
     duplicates: int
+    parkings: int
     leases_lost: int
     handed_over: int
     lasted_s: float
@@ -64,19 +66,21 @@ class World:
         self._create_stream()
         table = MemoryLeaseTable()
         table.stream_created_ms = CREATED_MS
+        self._lot = Lot(table, self._ledger)
         services = Services(
-            self._model, table, self._ledger, self._sky, loop, self._start_position()
+            self._model, table, self._ledger, self._sky, loop, self._start_position(), self._lot
         )
         self._machines = {
             name: SimulatedMachine(name, self._history.seed, self._setting, services)
             for name in MACHINES
         }
+        redriving = asyncio.create_task(self._redrive())
         story = asyncio.create_task(self._story())
         broken = asyncio.create_task(self._broken.wait())
         await asyncio.wait([story, broken], return_when=asyncio.FIRST_COMPLETED)
         if story.done():
             story.result()
-        await self._end(story, broken)
+        await self._end(story, broken, redriving)
         return self._result()
 
     # --- the story --------------------------------------------------------------------------
@@ -90,6 +94,12 @@ class World:
         await producing
         await self._heal()
         await self._stop_all()
+
+    async def _redrive(self) -> None:
+        random = Random(f"{self._history.seed}/redrive")
+        while True:
+            await asyncio.sleep(random.uniform(1.0, 10.0))
+            self._lot.redrive_all(random)
 
     async def _until(self, at_s: float) -> None:
         await asyncio.sleep(max(0.0, at_s - self._loop.time()))
@@ -161,6 +171,7 @@ class World:
             trace=tuple(self._ledger.trace),
             delivered=len(self._ledger.puts) - len(self._ledger.undelivered()),
             duplicates=self._ledger.duplicates,
+            parkings=self._ledger.parkings,
             leases_lost=sum(each.counters.leases_lost for each in endings),
             handed_over=sum(each.counters.leases_handed_over for each in endings),
             lasted_s=self._loop.time(),

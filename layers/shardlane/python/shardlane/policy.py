@@ -97,6 +97,10 @@ class Policies:
         if len({id(each.lot) for each in parking}) > 1:
             raise SettingsError("on_failure parks in several lots: a processor has one")
         self.lot = parking[0].lot if parking else None
+        self.gives_up = any(
+            each.action in (Action.PARK, Action.DROP) for each in self._by_class.values()
+        )
+        """Whether a record may be settled without having been handled."""
         bounds = [each.max_new_keys for each in parking if each.max_new_keys is not None]
         self.max_new_keys = min(bounds, default=None)
 

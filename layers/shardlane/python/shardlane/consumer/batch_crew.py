@@ -74,7 +74,7 @@ class BatchCrew:
         return batch
 
     async def _handle(self, batch: Sequence[Delivery]) -> None:
-        batch = self._startable(batch)
+        batch = await self._startable(batch)
         if not batch:
             return
         error = await self._call([each.record for each in batch])
@@ -88,15 +88,25 @@ class BatchCrew:
             await self._handle(batch[:half])
             await self._handle(batch[half:])
 
-    def _startable(self, batch: Sequence[Delivery]) -> list[Delivery]:
+    async def _startable(self, batch: Sequence[Delivery]) -> list[Delivery]:
         """Without those whose lease has ended meanwhile, or whose key has failed in this batch."""
-        found = []
+        wanted = []
         for each in batch:
             if not self._desk.may_start(each):
                 self._settlement.forget(each)
-            elif not self._desk.joins_its_key(each):
-                found.append(each)
-        return found
+            elif self._desk.joins_its_key(each):
+                continue
+            elif await self._is_to_be_handled(each):
+                wanted.append(each)
+        # Once more: parking takes a while.
+        late = [each for each in wanted if not self._desk.may_start(each)]
+        for each in late:
+            self._settlement.forget(each)
+        return [each for each in wanted if each not in late]
+
+    async def _is_to_be_handled(self, delivery: Delivery) -> bool:
+        settlement = self._settlement
+        return not settlement.is_quarantined(delivery) or await settlement.park_behind(delivery)
 
     def _wake_at(self, due_s: float) -> None:
         asyncio.get_running_loop().call_at(due_s + TIMER_SLACK_S, self._bell.ring)

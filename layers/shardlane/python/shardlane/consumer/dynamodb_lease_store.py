@@ -22,6 +22,7 @@ from shardlane.consumer.lease_item import (
 )
 from shardlane.consumer.lease_store import Answer, Done, Refused, StreamIdentity, Unknown
 from shardlane.errors import SettingsError
+from shardlane.parking.store import OwnerCheck
 
 _log = logging.getLogger(__name__)
 
@@ -170,6 +171,9 @@ class DynamoDBLeaseTable:
     async def hand_off(self, shard_id: str, owner: str, me: str) -> Answer:
         request = requests.hand_off(self._table, self._keys, shard_id, owner, me)
         return self._row_after(await self._ask(self._client.update_item, request))
+
+    def owner_check(self, shard_id: str, me: str) -> OwnerCheck | None:
+        return requests.owner_check(self._table, self._keys, shard_id, me)
 
     async def delete(self, shard_id: str, counter: int) -> Answer:
         request = requests.delete(self._table, self._keys, shard_id, counter)

@@ -173,6 +173,7 @@ class HeldShard:
         its children have leases: only then may SHARD_END be written."""
         family, desk = self._around.family, self._around.desk
         children: tuple[Shard, ...] = ()
+        await self._around.learn_gates()
         while True:
             end = await self._around.make_reader(feed).read()
             if isinstance(end, ShardEnd):

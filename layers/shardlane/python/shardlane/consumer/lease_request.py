@@ -60,6 +60,16 @@ def write(
     return request
 
 
+def owner_check(table: str, keys: LeaseKeys, shard_id: str, me: str) -> Request:
+    """ConditionCheck of TransactWriteItems."""
+    return {
+        "TableName": table,
+        "Key": keys.key(shard_id),
+        "ConditionExpression": f"{_MINE} OR {_MINE_TO_FINISH}",
+        "ExpressionAttributeValues": {":me": {"S": me}},
+    }
+
+
 def _held(change: Change) -> str:
     if not change.give_up:
         return f"({_MINE} OR {_MINE_TO_FINISH})"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shardlane.consumer.lease import Change, Lease
+from shardlane.parking.store import OwnerCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,10 @@ class LeaseTable(Protocol):
 
     async def hand_off(self, shard_id: str, owner: str, me: str) -> Answer:
         """HANDOFF: asks the owner to finish and release it to me, if ``may_hand_off``."""
+
+    def owner_check(self, shard_id: str, me: str) -> OwnerCheck | None:
+        """For a transaction elsewhere: the condition that ``me`` holds the lease; None if no other
+        process sees these leases."""
 
     async def delete(self, shard_id: str, counter: int) -> Answer:
         """Deletes the row, if ``may_delete``; the answer shows it as it was."""

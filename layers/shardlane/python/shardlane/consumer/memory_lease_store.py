@@ -7,6 +7,7 @@ from collections.abc import Callable
 from shardlane.consumer import lease as rules
 from shardlane.consumer.lease import Change, Lease
 from shardlane.consumer.lease_store import Answer, Done, Refused, StreamIdentity
+from shardlane.parking.store import OwnerCheck
 
 
 class MemoryLeaseStore:
@@ -68,6 +69,9 @@ class MemoryLeaseTable:
             lambda row: rules.may_hand_off(row, owner),
             lambda row: rules.handed_off(row, me),
         )
+
+    def owner_check(self, shard_id: str, me: str) -> OwnerCheck | None:
+        return None
 
     async def delete(self, shard_id: str, counter: int) -> Answer:
         row = self.rows.get(shard_id)

@@ -27,6 +27,7 @@ from shardlane.consumer.loop_caller import LoopCaller
 from shardlane.consumer.machine import Machine
 from shardlane.consumer.observer import Observer
 from shardlane.consumer.position import Position
+from shardlane.consumer.quarantine import Quarantine
 from shardlane.consumer.reader import Service
 from shardlane.consumer.registrar import Registrar
 from shardlane.consumer.settlement import Settlement
@@ -80,8 +81,10 @@ class Session:
         self._counters = Counters()
         self._desk = Desk(Channel(plan.lanes(), settings.bounds, plan.key_of), self._clock_s)
         draw = settings.machine.random.random
+        lot = settings.policies.lot
+        self._quarantine = None if lot is None else Quarantine(lot, settings.machine)
         self._settlement = Settlement(
-            self._desk, settings.policies, self._counters, self._clock_s, draw
+            self._desk, settings.policies, self._counters, self._clock_s, draw, self._quarantine
         )
         self._crew = make_crew(self._desk, self._settlement)
         self._parts: _Parts | None = None
@@ -105,6 +108,8 @@ class Session:
             return self._ending()
         finally:
             await _cancelled(preparing, stopping)
+            if self._quarantine is not None:
+                self._quarantine.close()
 
     async def seek(self, position: Position) -> tuple[str, ...]:
         """Moves the held shards that the position is about; returns those that were moved."""
@@ -179,7 +184,11 @@ class Session:
             family=registrar,
             call_on_loop=LoopCaller(asyncio.get_running_loop()),
             abandon=self._crew.abandon,
+            learn_gates=_nothing_to_learn,
         )
+        if self._quarantine is not None:
+            self._quarantine.owner_check = lambda shard_id: table.owner_check(shard_id, self._me)
+            around = replace(around, learn_gates=self._quarantine.learn)
         holdings = Holdings(self._me, around)
         observer = Observer(
             self._me,
@@ -219,6 +228,10 @@ class Session:
         for each in undrained:
             _log.warning("%s: given up with %d handlers running", each.shard_id, each.running)
         return Ending(replace(self._counters), undrained)
+
+
+async def _nothing_to_learn() -> None:
+    """Nothing is ever parked."""
 
 
 async def _cancelled(*tasks: asyncio.Task[Any]) -> None:

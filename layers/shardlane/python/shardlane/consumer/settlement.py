@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from shardlane.consumer.counters import Counters
 from shardlane.consumer.delivery import Delivery
 from shardlane.consumer.desk import Desk
+from shardlane.consumer.outage import Outage
+from shardlane.consumer.quarantine import Parking, Quarantine
+from shardlane.errors import ParkingError
+from shardlane.outcome import Drop
 from shardlane.policy import Action, Policies, Verdict
 
 _log = logging.getLogger(__name__)
+
+_PARK_AGAIN_S = 1.0
+"""Before parking is tried again, on average: the store's own retries are behind us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +46,42 @@ class Settlement:
         counters: Counters,
         clock_s: Callable[[], float],
         draw: Callable[[], float],
+        quarantine: Quarantine | None = None,
     ) -> None:
+        """``quarantine``: needed by policies that park. ``draw``: random in [0, 1)."""
         self._desk = desk
         self._policies = policies
         self._counters = counters
         self._clock_s = clock_s
         self._draw = draw
         self.held: dict[Delivery, Held] = {}
+        self._quarantine = quarantine
+        self._quarantined = quarantine.keys if quarantine is not None else frozenset[str]()
+        self._outage = Outage(policies.max_new_keys) if policies.gives_up else None
+
+    def is_quarantined(self, delivery: Delivery) -> bool:
+        """Whether it is to be parked behind its key (``park_behind``) and not to be handled. May
+        be asked from every thread."""
+        return bool(self._quarantined) and delivery.record.partition_key in self._quarantined
+
+    async def park_behind(self, delivery: Delivery) -> bool:
+        """Parks a delivery of a quarantined key that was taken. Returns whether it is to be
+        handled after all: then the quarantine is over."""
+        assert self._quarantine is not None
+        answer = await self._quarantine.park_behind(delivery)
+        if answer is Parking.LIFTED and self._desk.may_start(delivery):
+            return True
+        if answer is Parking.LIFTED:
+            self.forget(delivery)  # its deadline has passed meanwhile
+        else:
+            self._after_parking(delivery, answer)
+        return False
 
     def handled(self, delivery: Delivery) -> None:
         """The handler returned."""
         self._counters.handled += 1
+        if self._outage is not None:
+            self._outage.saw(delivery.record.partition_key)
         if self.held:
             self.held.pop(delivery, None)
         self._desk.settle(delivery)
@@ -59,9 +91,15 @@ class Settlement:
         delivery.failures += 1
         self._counters.failures += 1
         verdict = self._policies.judge(error, delivery.failures, self._draw())
+        if not isinstance(error, Drop):
+            verdict = self._unless_outage(delivery, verdict)
         if verdict.action is Action.DROP:
             self._drop(delivery, verdict)
             return False
+        if verdict.action is Action.PARK:
+            verdict = await self._park(delivery, verdict)
+            if verdict.action is Action.PARK:
+                return False
         if verdict.action is Action.RETRY:
             self._counters.retries += 1
             wait_ms = verdict.wait_ms
@@ -74,6 +112,47 @@ class Settlement:
         """It is no longer ours to settle."""
         self.held.pop(delivery, None)
         self._desk.release(delivery)
+
+    def _unless_outage(self, delivery: Delivery, verdict: Verdict) -> Verdict:
+        """The verdict, or ``STOP`` while so many keys fail that none is to be given up on."""
+        if self._outage is None or verdict.action not in (Action.PARK, Action.DROP):
+            return verdict
+        if self._outage.admits(delivery.record.partition_key, self._clock_s()):
+            quarantine = self._quarantine
+            full = quarantine is not None and len(quarantine.keys) >= quarantine.lot.max_quarantined
+            if not (full and verdict.action is Action.PARK):
+                return verdict
+        return Verdict(Action.STOP, f"many keys fail, so it stays: {verdict.reason}")
+
+    async def _park(self, delivery: Delivery, verdict: Verdict) -> Verdict:
+        """Returns ``STOP`` if the lot refuses the record for good."""
+        assert self._quarantine is not None  # a policy that parks has a lot
+        record = delivery.record
+        try:
+            answer = await self._quarantine.park_first(delivery, verdict.reason)
+        except ParkingError as error:
+            return Verdict(Action.STOP, f"cannot be parked ({error}): {verdict.reason}")
+        if answer is Parking.PARKED:
+            _log.error(
+                "%s: parked %s after %d attempts, and its key waits with it: %s",
+                record.shard_id,
+                record.sequence_number,
+                delivery.failures,
+                verdict.reason,
+            )
+        self._after_parking(delivery, answer)
+        return verdict
+
+    def _after_parking(self, delivery: Delivery, answer: Parking) -> None:
+        if answer is Parking.PARKED:
+            self._counters.parked += 1
+            self.held.pop(delivery, None)
+            self._desk.settle(delivery)
+        elif answer is Parking.NOT_OWNER:
+            self.forget(delivery)
+        else:  # lifted, or nobody knows: when it starts again, what is right then is done
+            wait_s = 0.0 if answer is Parking.LIFTED else _PARK_AGAIN_S * 2 * self._draw()
+            self._desk.set_aside(delivery, self._clock_s() + wait_s)
 
     def _drop(self, delivery: Delivery, verdict: Verdict) -> None:
         record = delivery.record

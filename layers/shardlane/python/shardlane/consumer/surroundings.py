@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,3 +43,6 @@ class Surroundings:
     call_on_loop: LoopCaller
     abandon: Callable[[Reading], None]
     """Cancels what can be cancelled of a lost reading."""
+    learn_gates: Callable[[], Awaitable[None]]
+    """Reads which keys are quarantined: before the first delivery of a tenure, because its
+    earlier owner may have parked records."""

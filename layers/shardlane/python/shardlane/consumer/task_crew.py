@@ -62,12 +62,18 @@ class TaskCrew:
             if delivery is None:
                 await self._rest(loop)
                 continue
-            error = await self._handle(delivery)
+            error = await self._handle_or_park(delivery)
             if error is not None:
                 await self._settlement.failed(delivery, error)
             if loop.time() >= self._slice_ends_s:
                 await asyncio.sleep(0)
                 self._slice_ends_s = loop.time() + SLICE_S
+
+    async def _handle_or_park(self, delivery: Delivery) -> Exception | None:
+        settlement = self._settlement
+        if settlement.is_quarantined(delivery) and not await settlement.park_behind(delivery):
+            return None
+        return await self._handle(delivery)
 
     async def _handle(self, delivery: Delivery) -> Exception | None:
         """Runs the handler; settles the record unless it failed."""

@@ -67,6 +67,10 @@ class ThreadCrew:
         return None
 
     def _handle(self, delivery: Delivery) -> None:
+        if self._settlement.is_quarantined(delivery):
+            parking = self._settlement.park_behind(delivery)
+            if not asyncio.run_coroutine_threadsafe(parking, self._loop).result():
+                return
         error = attempt(self._call, delivery.record)
         if error is None:
             self._settlement.handled(delivery)
