@@ -88,6 +88,33 @@ def kcl(where: Where, mode: str, most_per_read: int | None = None) -> list[str |
     ]
 
 
+# --- harlow/kinesis-consumer ------------------------------------------------------------------
+
+HARLOW = HERE / "harlow"
+
+
+def build_harlow() -> None:
+    _run(HARLOW, "go", "build", "-o", "bin/harlow", ".")
+
+
+def harlow(where: Where, mode: str) -> list[str | Path]:
+    return [HARLOW / "bin/harlow", *_told(where, mode)]
+
+
+# --- lifion-kinesis ---------------------------------------------------------------------------
+
+
+def find_lifion() -> None:
+    if not (JAVASCRIPT / "node_modules/lifion-kinesis").is_dir():
+        raise Missing("lifion-kinesis is not installed: run `make setup`")
+
+
+def lifion(where: Where, mode: str) -> list[str | Path]:
+    """It prints payloads, and its script reads the stream "orders"."""
+    scripts = ["-r", JAVASCRIPT / "dns.cjs", JAVASCRIPT / "lifion.cjs"]
+    return ["node", *scripts, where.kinesis, where.dynamodb, str(where.count), mode]
+
+
 def _told(where: Where, mode: str) -> list[str]:
     place = [where.kinesis, where.dynamodb, where.stream]
     return [*place, str(where.count), mode, where.application]
@@ -96,4 +123,7 @@ def _told(where: Where, mode: str) -> list[str]:
 PEERS = (
     Peer("kcl", POLLING, ("java", "mvn"), build_kcl, kcl),
     Peer("kcl", FAN_OUT, ("java", "mvn"), build_kcl, kcl),
+    Peer("harlow", POLLING, ("go",), build_harlow, harlow),
+    Peer("lifion", POLLING, ("node",), find_lifion, lifion),
+    Peer("lifion", FAN_OUT, ("node",), find_lifion, lifion),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,7 +22,8 @@ class Program:
     """Starts at once. ``close`` ends it if it has not ended by itself."""
 
     def __init__(self, command: Sequence[str | Path], folder: Path | None = None) -> None:
-        self._errors = tempfile.TemporaryFile()
+        self._open = contextlib.ExitStack()
+        self._errors = self._open.enter_context(tempfile.TemporaryFile())
         self.started_s = time.perf_counter()
         self._process = subprocess.Popen(
             command,
@@ -97,4 +99,4 @@ class Program:
         self._reading.join()
         if self._process.stdout is not None:
             self._process.stdout.close()
-        self._errors.close()
+        self._open.close()
