@@ -53,6 +53,8 @@ class MinuteStatistic:
     values: tuple[float, ...] = ()
     """Ascending: every value, or ``KEPT_VALUES`` of them evenly by rank, the smallest and the
     largest among them. Empty where all are equal."""
+    unit: str = ""
+    """CloudWatch's name of it, such as ``Milliseconds``; empty in runs that kept none."""
 
     @property
     def average(self) -> float:
@@ -62,24 +64,24 @@ class MinuteStatistic:
 def per_minute(data: Iterable[Datum], start_ms: float) -> list[MinuteStatistic]:
     """Statistics per metric and minute, sorted; a datum before ``start_ms`` is left out."""
     groups: dict[tuple[str, str, Dimensions, int], list[float]] = {}
+    units: dict[tuple[str, str, Dimensions, int], str] = {}
     for datum in data:
         if datum.at_ms < start_ms:
             continue
         minute = int((datum.at_ms - start_ms) // 60_000)
-        group = groups.setdefault((datum.namespace, datum.name, datum.dimensions, minute), [])
-        group.append(datum.value)
-    return [_statistic(*group, values) for group, values in sorted(groups.items())]
+        key = (datum.namespace, datum.name, datum.dimensions, minute)
+        groups.setdefault(key, []).append(datum.value)
+        units.setdefault(key, datum.unit)
+    return [_statistic(key, groups[key], units[key]) for key in sorted(groups)]
 
 
 def _statistic(
-    namespace: str, name: str, where: Dimensions, minute: int, values: list[float]
+    key: tuple[str, str, Dimensions, int], values: list[float], unit: str
 ) -> MinuteStatistic:
     values = sorted(values)
     low, high = values[0], values[-1]
     kept = () if low == high else tuple(_evenly(values))
-    return MinuteStatistic(
-        namespace, name, where, minute, sum(values), len(values), low, high, kept
-    )
+    return MinuteStatistic(*key, sum(values), len(values), low, high, kept, unit)
 
 
 def _evenly(values: list[float]) -> list[float]:

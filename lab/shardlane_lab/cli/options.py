@@ -45,8 +45,14 @@ def template(given: argparse.Namespace) -> Template:
     """The template that the options name, synthesized anew unless an assembly was given."""
     from shardlane_lab.local_lambda.template import read_assembly
 
-    if given.assembly is not None:
-        if not (given.assembly / "manifest.json").is_file():
-            raise AssemblyError(f"{given.assembly} is no cloud assembly: manifest.json is missing")
-        return read_assembly(given.assembly)
-    return read_assembly(synthesize(given.app, ASSEMBLY))
+    return read_assembly(assembly_folder(given))
+
+
+def assembly_folder(given: argparse.Namespace) -> Path:
+    """The cloud assembly that the options name, synthesized anew unless it was given."""
+    if given.assembly is None:
+        return synthesize(given.app, ASSEMBLY)
+    folder: Path = given.assembly
+    if not (folder / "manifest.json").is_file():
+        raise AssemblyError(f"{folder} is no cloud assembly: manifest.json is missing")
+    return folder

@@ -22,6 +22,8 @@ NAME_PROPERTY = {
     "AWS::DynamoDB::GlobalTable": "TableName",
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::IAM::Role": "RoleName",
+    "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::CloudWatch::CompositeAlarm": "AlarmName",
 }
 """Where a type keeps the name that the author chose, if any."""
 
@@ -116,4 +118,6 @@ _ARN: Mapping[str, Callable[[Identity, Place], str]] = {
     "AWS::Logs::LogGroup": lambda each, at: at.arn("logs", f"log-group:{each.name}:*"),
     "AWS::IAM::Role": lambda each, at: f"arn:aws:iam::{at.account}:role/{each.name}",
     "AWS::KMS::Key": lambda each, at: at.arn("kms", f"key/{each.name}"),
+    "AWS::CloudWatch::Alarm": lambda each, at: at.arn("cloudwatch", f"alarm:{each.name}"),
+    "AWS::CloudWatch::CompositeAlarm": lambda each, at: at.arn("cloudwatch", f"alarm:{each.name}"),
 }

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 
 from shardlane_lab.report.finding import delivery, finding
 from shardlane_lab.report.legend import legend
 from shardlane_lab.report.markup import Markup, tag
 from shardlane_lab.report.note import notes
+from shardlane_lab.report.page_head import page_head
 from shardlane_lab.report.page_section import PageContent, page_sections
-from shardlane_lab.report.palette import custom_properties
 from shardlane_lab.report.plotted_run import PlottedRun
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Table
 from shardlane_lab.report.tables import all_tables
 from shardlane_lab.report.title import run_title, short_names
 from shardlane_lab.run_record import Run
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Nothing is loaded, and the browser sees to it."""
 
 
 def html_report(runs: Sequence[Run], summaries: Sequence[Summary]) -> str:
@@ -31,26 +27,8 @@ def html_report(runs: Sequence[Run], summaries: Sequence[Summary]) -> str:
     ]
     tables = {table.name: table for table in all_tables(summaries)}
     body = _body(PageContent(plotted, tables))
-    page = tag("html", _head(f"Latency report: {', '.join(names)}"), body, lang="en")
+    page = tag("html", page_head(f"Latency report: {', '.join(names)}"), body, lang="en")
     return f"<!doctype html>\n{page}\n"
-
-
-def _head(title: str) -> Markup:
-    css = files("shardlane_lab.report").joinpath("page.css").read_text("utf-8")
-    colours = (
-        f":root {{ {custom_properties('light')} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {custom_properties('dark')} }} }}\n"
-    )
-    return tag(
-        "head",
-        Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Markup('<meta name="color-scheme" content="light dark">'),
-        Markup('<link rel="icon" href="data:,">'),
-        tag("title", title),
-        tag("style", Markup(colours + css)),
-    )
 
 
 def _body(page: PageContent) -> Markup:

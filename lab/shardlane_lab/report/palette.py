@@ -1,7 +1,7 @@
 """Colours of the page and of the plots, for light and dark.
 
 Plots are drawn in stand-in colours and carry CSS variables afterwards, so one drawing serves both
-modes. The four kinds differ for people with normal and with colour-blind vision (a test holds
+modes. The kinds differ for people with normal and with colour-blind vision (a test holds
 their distances), and consumers of one kind differ by their dashes.
 """
 
@@ -41,9 +41,22 @@ KINDS: Mapping[Kind, Colour] = {
     "lambda-efo": Colour("--lambda-efo", "#00fe11", "#1a56db", "#3f92ec"),
     "boto3-efo": Colour("--boto3-efo", "#00fe12", "#128a5c", "#38d89b"),
     "boto3-get-records": Colour("--boto3-get-records", "#00fe13", "#9c3410", "#e58b2e"),
+    "shardlane-efo": Colour("--shardlane-efo", "#00fe14", "#1e4647", "#b4fdec"),
+    "shardlane-polling": Colour("--shardlane-polling", "#00fe15", "#3e1703", "#f4ee3d"),
 }
 
-COLOURS = (PAPER, INK, MUTED, RULE, WASH, *KINDS.values())
+SERIES = (
+    Colour("--series-1", "#00fe20", "#1a56db", "#5b9df0"),
+    Colour("--series-2", "#00fe21", "#b5460f", "#e58b2e"),
+    Colour("--series-3", "#00fe22", "#128a5c", "#38d89b"),
+    Colour("--series-4", "#00fe23", "#a32a9b", "#f0a0de"),
+)
+"""Of lines that are no consumers, in their order; see ``series_stroke``."""
+
+ALARM = Colour("--alarm", "#00fe30", "#b42318", "#ff8a80")
+"""Thresholds, and records that were lost or came out of order."""
+
+COLOURS = (PAPER, INK, MUTED, RULE, WASH, *KINDS.values(), *SERIES, ALARM)
 
 Dash = tuple[float, ...]
 """Lengths of lines and gaps; empty for an unbroken line."""
@@ -67,6 +80,12 @@ def strokes(consumers: tuple[ConsumerRecord, ...]) -> Mapping[str, Stroke]:
         alike = sum(stroke.colour is colour for stroke in found.values())
         found[consumer.label] = Stroke(colour, _DASHES[alike % len(_DASHES)])
     return found
+
+
+def series_stroke(place: int) -> Stroke:
+    """Of the line at ``place`` of a plot: when the colours are used up, the dashes change."""
+    dashes, colour = divmod(place, len(SERIES))
+    return Stroke(SERIES[colour], _DASHES[dashes % len(_DASHES)])
 
 
 def custom_properties(mode: Mode) -> str:

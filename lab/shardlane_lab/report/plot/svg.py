@@ -66,13 +66,15 @@ def plot_style() -> Iterator[None]:
         yield
 
 
-def blank(width: float, height: float) -> tuple[Figure, Axes]:
+def blank(
+    width: float, height: float, *, left: float = _LEFT, right: float = _RIGHT
+) -> tuple[Figure, Axes]:
     """A transparent figure with one pair of axes; sizes are the SVG's own units, pixels at scale
     1. Margins are fixed, so that plots of one size line up whatever their labels are."""
     figure = Figure(figsize=(width / 72, height / 72))
     figure.patch.set_visible(False)
-    inner = (width - _LEFT - _RIGHT, height - _TOP - _BOTTOM)
-    axes = figure.add_axes((_LEFT / width, _BOTTOM / height, inner[0] / width, inner[1] / height))
+    inner = (width - left - right, height - _TOP - _BOTTOM)
+    axes = figure.add_axes((left / width, _BOTTOM / height, inner[0] / width, inner[1] / height))
     return figure, axes
 
 
