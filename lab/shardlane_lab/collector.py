@@ -27,6 +27,8 @@ class Collector:
         self.surfaced_throttles: Counter[str] = Counter()
         self.resends = 0
         self.producer_failures = 0
+        self.poison = 0
+        """Records sent that no handler can read; they have no number and are not waited for."""
         self.gauges: list[Gauge] = []
         self.remarks: list[str] = []
         """What a person should hear about: unreadable records, interrupted subscriptions."""
@@ -48,6 +50,8 @@ class Collector:
                 self.sent.add(values["seq"])
                 if self.first_put_ms is None:
                     self.first_put_ms = values["put_ms"]
+            case "poisoned":
+                self.poison += 1
             case "resend":
                 self.resends += 1
             case "not-sent":

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -19,7 +19,9 @@ from shardlane.latency import samples_in_text
 from shardlane_lab.collector import Collector
 from shardlane_lab.errors import ProcessError
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.experiment_record import described, mean_rate
 from shardlane_lab.gauge import gauge_data
+from shardlane_lab.local_course import Course
 from shardlane_lab.local_kinesis.delays import Delays
 from shardlane_lab.local_lambda.poll_timing import PollTiming
 from shardlane_lab.local_lambda.template_values import Template
@@ -27,9 +29,10 @@ from shardlane_lab.local_stack import LocalStack, StackOptions
 from shardlane_lab.metric import Datum, per_minute
 from shardlane_lab.processes.parent import Process, local_environment
 from shardlane_lab.progress import Progress
-from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
+from shardlane_lab.reader_process import reader_process
+from shardlane_lab.run_record import Run, RunRecord
 from shardlane_lab.sample import Sample
-from shardlane_lab.wiring import LambdaConsumer, ProcessConsumer, wire
+from shardlane_lab.wiring import ProcessConsumer, wire
 
 READY_WITHIN_S = 30.0
 QUIET_S = 30.0
@@ -72,7 +75,10 @@ class LocalRun:
             ]
             self._progress.say(f"{len(self._collector.samples)} consumers are reading; sending")
             producer = await self._started(stack, self._producer(), environment)
-            await self._until_sent(producer, consumers)
+            course = Course(self._experiment, self._wiring.stream, services)
+            stack.push_async_callback(course.stop)
+            course.start()
+            await self._until_sent(producer, consumers, course)
             await self._until_received(consumers)
             self._complete = self._collector.all_arrived
         for remark in self._collector.remarks[:10]:
@@ -89,14 +95,14 @@ class LocalRun:
             stream=self._wiring.stream,
             started_ms=start_ms,
             seconds=self._experiment.seconds,
-            rate_per_s=self._experiment.load.rate_per_s,
+            rate_per_s=mean_rate(self._experiment),
             sent=len(collector.sent),
             first_put_ms=collector.first_put_ms,
             resends=collector.resends,
             producer_failures=collector.producer_failures,
             complete=self._complete,
             published_round=self._experiment.published_round,
-            consumers=tuple(self._consumer_records()),
+            consumers=tuple(self._wiring.records(collector.surfaced_throttles)),
             environment=self._environment(),
         )
         data = [*self._data, *gauge_data(collector.gauges)]
@@ -105,8 +111,6 @@ class LocalRun:
         )
 
     def _services(self) -> LocalStack:
-        """All of the template but the mappings that are no consumer of this experiment."""
-        mappings = tuple(each.mapping for each in self._wiring.lambdas)
         service = self._experiment.service
         measured = service.delays == "measured"
         options = StackOptions(
@@ -115,10 +119,7 @@ class LocalRun:
             seed=service.seed,
         )
         return LocalStack(
-            replace(self._template, mappings=mappings),
-            options,
-            on_log=self._take_log,
-            observer=self._data.append,
+            self._wiring.template, options, on_log=self._take_log, observer=self._data.append
         )
 
     def _take_log(self, function: str, line: str) -> None:
@@ -126,24 +127,11 @@ class LocalRun:
             self._collector.sample(values | {"label": self._labels[function]})
 
     def _reader(self, each: ProcessConsumer) -> Process:
-        settings = {
-            "stream": self._wiring.stream,
-            "label": each.label,
-            "interval_ms": each.consumer.interval_ms,
-        }
-        if each.registered is None:
-            return Process("get_records", settings, self._collector.event)
-        settings["consumer"] = each.registered.name
-        return Process("subscribe", settings, self._collector.event)
+        return reader_process(self._wiring.stream, each, self._collector.event)
 
     def _producer(self) -> Process:
-        settings = {
-            "stream": self._wiring.stream,
-            "seconds": self._experiment.seconds,
-            "rate_per_s": self._experiment.load.rate_per_s,
-            "keys": self._experiment.load.keys,
-            "label": "producer",
-        }
+        load = asdict(self._experiment.plan())
+        settings = {"stream": self._wiring.stream, "load": load, "label": "producer"}
         return Process("produce", settings, self._collector.event)
 
     async def _started(
@@ -154,8 +142,11 @@ class LocalRun:
         await process.wait_ready(READY_WITHIN_S)
         return process
 
-    async def _until_sent(self, producer: Process, consumers: Sequence[Process]) -> None:
+    async def _until_sent(
+        self, producer: Process, consumers: Sequence[Process], course: Course
+    ) -> None:
         while not producer.finished.is_set():
+            course.check()
             self._tick(consumers)
             await asyncio.sleep(TICK_S)
         if producer.died:
@@ -177,33 +168,11 @@ class LocalRun:
         elapsed_s = 0.0 if started_ms is None else time.time() - started_ms / 1000
         self._progress.update(self._collector, elapsed_s, self._experiment.seconds)
 
-    def _consumer_records(self) -> list[ConsumerRecord]:
-        of_lambda: dict[str, LambdaConsumer] = {each.label: each for each in self._wiring.lambdas}
-        of_process = {each.label: each for each in self._wiring.processes}
-        records = []
-        for label, consumer in self._experiment.labels():
-            function = registered = None
-            if label in of_lambda:
-                mapping = of_lambda[label].mapping
-                function, registered = mapping.function, mapping.consumer
-            elif (spec := of_process[label].registered) is not None:
-                registered = spec.name
-            records.append(
-                ConsumerRecord(
-                    label=label,
-                    kind=consumer.kind,
-                    surfaced_throttles=self._collector.surfaced_throttles[label],
-                    function=function,
-                    efo_consumer=registered,
-                )
-            )
-        return records
-
     def _environment(self) -> dict[str, Any]:
         packages = ("shardlane", "shardlane-lab", "boto3", "botocore", "awslambdaric")
         return {
             "python": platform.python_version(),
             **{name: version(name) for name in packages},
-            **self._experiment.service.model_dump(),
+            **described(self._experiment),
             "mappings": {each.label: asdict(each.mapping.config) for each in self._wiring.lambdas},
         }

@@ -23,7 +23,16 @@ METRICS = "metrics.jsonl"
 GAUGES = "gauges.jsonl"
 
 Target = Literal["local", "aws", "simulated"]
-Kind = Literal["lambda-standard", "lambda-efo", "boto3-efo", "boto3-get-records"]
+Kind = Literal[
+    "lambda-standard",
+    "lambda-efo",
+    "boto3-efo",
+    "boto3-get-records",
+    "shardlane-efo",
+    "shardlane-polling",
+]
+"""``boto3-…`` are bare loops on boto3 like those of the published measurement, ``shardlane-…`` the
+library's long-running consumer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from shardlane_lab import experiment
+from shardlane_lab import experiment_file
 from shardlane_lab.cli.options import add_app, positive_seconds, template
 from shardlane_lab.cli.run import run_into
 
@@ -32,7 +32,7 @@ def execute(given: argparse.Namespace) -> int:
     deployed = template(given)
     status = 0
     for name in ROUNDS:
-        chosen = experiment.load(experiment.find(name))
+        chosen = experiment_file.load(experiment_file.find(name))
         status |= run_into(given.out / name, chosen, deployed, given.seconds)
     folders = [given.out / name for name in ROUNDS]
     from shardlane_lab.report.write import render_text, write_report

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from shardlane_lab import experiment
+from shardlane_lab import experiment_file
 from shardlane_lab.cli.options import add_app, positive_seconds, template
 from shardlane_lab.experiment import Experiment
 from shardlane_lab.local_lambda.template_values import Template
@@ -23,7 +23,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "experiment",
-        help=f"a TOML file, or one that ships with the lab: {', '.join(experiment.shipped())}",
+        help=f"a TOML file, or one that ships with the lab: {', '.join(experiment_file.shipped())}",
     )
     parser.add_argument(
         "--seconds", type=positive_seconds, help="how long to send, instead of what the file says"
@@ -34,7 +34,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def execute(given: argparse.Namespace) -> int:
-    chosen = experiment.load(experiment.find(given.experiment))
+    chosen = experiment_file.load(experiment_file.find(given.experiment))
     status = run_into(given.out, chosen, template(given), given.seconds)
     from shardlane_lab.report.write import render_text, write_report
 
@@ -56,7 +56,7 @@ def run_into(
     from shardlane_lab.progress import Progress
 
     if seconds is not None:
-        chosen = chosen.model_copy(update={"seconds": seconds})
+        chosen = chosen.shortened(seconds)
     with Progress(chosen.name) as progress:
         local = LocalRun(chosen, deployed, progress, lambda sample: journal.write(line_of(sample)))
         write_run(folder, local.result())

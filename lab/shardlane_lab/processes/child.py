@@ -44,7 +44,8 @@ def settings() -> dict[str, Any]:
     return values
 
 
-def kinesis() -> Any:
+def kinesis(connections: int = 10) -> Any:
     """An unmodified boto3 client, retrying as the published measurement did. Endpoint, region and
-    credentials come from the environment that the parent made."""
-    return boto3.client("kinesis", config=Config(retries=RETRIES))
+    credentials come from the environment that the parent made. ``connections``: calls at once."""
+    config = Config(retries=RETRIES, max_pool_connections=connections)
+    return boto3.client("kinesis", config=config)

@@ -1,7 +1,8 @@
 """The bare ``get_records`` consumer of the published measurement: call, sleep, call again.
 
-One process; several shards are read by turns. A throttle that surfaces past boto3's retries is
-counted, and the loop goes on with the iterator it has.
+One process; several shards are read by turns, and after a reshard the children from their start. A
+throttle that surfaces past boto3's retries is counted, and the loop goes on with the iterator it
+has.
 """
 
 from __future__ import annotations
@@ -16,18 +17,23 @@ from shardlane_lab.processes.reading import emit_samples, shard_ids
 
 
 class ShardReader:
-    """One shard from LATEST on."""
+    """One shard, from LATEST on or, if it is the child of another, from its start."""
 
-    def __init__(self, client: Any, stream: str, shard_id: str, label: str) -> None:
+    def __init__(
+        self, client: Any, stream: str, shard_id: str, label: str, start: str = "LATEST"
+    ) -> None:
         self._client = client
         self._stream = stream
         self._shard_id = shard_id
         self._label = label
+        self._start = start
         self._last: str | None = None
+        self.children: list[str] = []
+        """Ids, once the shard has ended."""
         self._iterator: str | None = self._open()
 
     def _open(self) -> str:
-        start: dict[str, str] = {"ShardIteratorType": "LATEST"}
+        start: dict[str, str] = {"ShardIteratorType": self._start}
         if self._last is not None:
             start = {
                 "ShardIteratorType": "AFTER_SEQUENCE_NUMBER",
@@ -56,6 +62,7 @@ class ShardReader:
             raise
         recv_ms = now_ms()
         self._iterator = answer.get("NextShardIterator")
+        self.children = [each["ShardId"] for each in answer.get("ChildShards", ())]
         records = answer["Records"]
         if records:
             self._last = records[-1]["SequenceNumber"]
@@ -67,13 +74,17 @@ def main() -> None:
     end_with_parent()
     client = kinesis()
     stream, label, interval_s = given["stream"], given["label"], given["interval_ms"] / 1000
-    readers = [
-        ShardReader(client, stream, shard_id, label) for shard_id in shard_ids(client, stream)
-    ]
+    readers = {
+        shard_id: ShardReader(client, stream, shard_id, label)
+        for shard_id in shard_ids(client, stream)
+    }
     emit("ready")
     while True:
-        for reader in readers:
+        for reader in list(readers.values()):
             reader.poll()
+            for child in reader.children:
+                if child not in readers:  # after a merge both parents name it
+                    readers[child] = ShardReader(client, stream, child, label, "TRIM_HORIZON")
         time.sleep(interval_s)
 
 

@@ -1,4 +1,4 @@
-"""The producer of the published measurement: ``put_record`` on a schedule, one after the other.
+"""The producer: ``put_record`` on a schedule; with one sender one after the other, as published.
 
 Every record carries its number and the time it was sent. A put that fails past boto3's retries is
 sent once more; if that fails too, the number is reported as not sent.
@@ -6,49 +6,45 @@ sent once more; if that fails too, the number is reported as not sent.
 
 from __future__ import annotations
 
-import json
-import time
-from typing import Any
-
 from botocore.exceptions import BotoCoreError, ClientError
 
+from shardlane.clock import SystemClock
+from shardlane.load import Planned, load_plan
+from shardlane.load_sending import LoadSender, Sent
 from shardlane_lab.processes.child import emit, end_with_parent, kinesis, now_ms, settings
 
 
-def put(client: Any, stream: str, seq: int, key: str, scheduled_ms: float) -> None:
-    sent_ms = now_ms()
-    data = json.dumps({"seq": seq, "sent_ms": sent_ms, "scheduled_ms": scheduled_ms})
-    answer = client.put_record(StreamName=stream, Data=data.encode(), PartitionKey=key)
-    emit(
-        "sent",
-        seq=seq,
-        sent_ms=sent_ms,
-        put_ms=now_ms() - sent_ms,
-        sequence_number=answer["SequenceNumber"],
-    )
+class Told:
+    """One event for each thing that happens."""
 
+    def sent(self, sent: Sent) -> None:
+        if sent.record.seq is None:
+            emit("poisoned", key=sent.record.key)
+        else:
+            emit("sent", seq=sent.record.seq, sent_ms=sent.sent_ms, put_ms=sent.put_ms)
 
-def put_or_resend(client: Any, stream: str, seq: int, key: str, scheduled_ms: float) -> None:
-    for last_try in (False, True):
-        try:
-            put(client, stream, seq, key, scheduled_ms)
-            return
-        except (ClientError, BotoCoreError) as error:
-            emit("not-sent" if last_try else "resend", seq=seq, reason=str(error))
+    def resend(self, record: Planned, reason: str) -> None:
+        emit("resend", seq=record.seq, reason=reason)
+
+    def not_sent(self, record: Planned, reason: str) -> None:
+        emit("not-sent", seq=record.seq, reason=reason)
 
 
 def main() -> None:
     given = settings()
     end_with_parent()
-    client = kinesis()
-    stream, rate_per_s, keys = given["stream"], given["rate_per_s"], given["keys"]
+    client = kinesis(connections=64)
+    plan = load_plan(given["load"])
+    records = plan.planned()
+
+    def put(key: str, data: bytes) -> None:
+        client.put_record(StreamName=given["stream"], Data=data, PartitionKey=key)
+
+    sender = LoadSender(plan, put, Told(), SystemClock(), (ClientError, BotoCoreError))
     emit("ready")
     start_ms = now_ms()
     emit("started", start_ms=start_ms)
-    for seq in range(round(rate_per_s * given["seconds"])):
-        scheduled_ms = start_ms + seq * 1000 / rate_per_s
-        time.sleep(max(0.0, scheduled_ms - now_ms()) / 1000)
-        put_or_resend(client, stream, seq, f"key-{seq % keys}", scheduled_ms)
+    sender.send(records, start_ms)
     emit("finished")
 
 

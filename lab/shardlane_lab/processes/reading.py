@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shardlane import BadRecord, Record
 from shardlane.latency import load_payload_of
-from shardlane_lab.processes.child import emit
+from shardlane_lab.processes.child import emit, now_ms
 
 
 def emit_samples(
     records: Sequence[Mapping[str, Any]], *, label: str, shard_id: str, recv_ms: float
 ) -> None:
     """Writes one ``sample`` event a record; ``recv_ms`` is when the call or event returned. A
-    record that is none of ours is an ``unreadable`` event, not the end of the consumer."""
+    record that is none of ours is an ``unreadable`` event, not the end of the consumer.
+
+    A record whose handling is to take time holds up those behind it, as in any loop: they are
+    received when their turn comes.
+    """
     for answered in records:
         record = Record(
             stream="",  # which stream it is the run knows
@@ -24,15 +29,21 @@ def emit_samples(
             data=answered["Data"],
             arrival_ms=round(answered["ApproximateArrivalTimestamp"].timestamp() * 1000),
         )
-        _emit_sample(record, label=label, recv_ms=recv_ms, batch=len(records))
+        done_ms = _handle(record, label=label, recv_ms=recv_ms, batch=len(records))
+        recv_ms = max(recv_ms, done_ms)
 
 
-def _emit_sample(record: Record, *, label: str, recv_ms: float, batch: int) -> None:
+def _handle(record: Record, *, label: str, recv_ms: float, batch: int) -> float:
+    """When the record was done with."""
     try:
         load = load_payload_of(record)
     except BadRecord as error:
         emit("unreadable", sequence_number=record.sequence_number, reason=str(error))
-        return
+        return recv_ms
+    done: dict[str, float] = {}
+    if load.handle_ms:
+        time.sleep(load.handle_ms / 1000)
+        done["done_ms"] = now_ms()
     emit(
         "sample",
         label=label,
@@ -45,7 +56,9 @@ def _emit_sample(record: Record, *, label: str, recv_ms: float, batch: int) -> N
         key=record.partition_key,
         shard_id=record.shard_id,
         sequence_number=record.sequence_number,
+        **done,
     )
+    return done.get("done_ms", recv_ms)
 
 
 def shard_ids(client: Any, stream: str) -> list[str]:

@@ -7,8 +7,10 @@ ended in the middle of something.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -24,7 +26,9 @@ ACTIVE_WITHIN_S = 60.0
 FLOOR_S = 5.0
 """A second call within 5 s of one that succeeded is refused (SubscribeToShard)."""
 REFUSED_S = 1.0
-"""The pause after ``ResourceInUseException``."""
+"""The pause after a refusal."""
+PASSING = ("ResourceInUseException", "LimitExceededException", "InternalFailureException")
+"""Refusals of a subscription that pass."""
 INTERRUPTIONS = (EventStreamError, HTTPError, BotoCoreError, ParserError)
 """What botocore raises, by itself or through urllib3, when a stream breaks in the middle."""
 
@@ -46,14 +50,18 @@ def consumer_arn(client: Any, stream: str, name: str) -> str:
 
 
 class ShardSubscription:
-    """One shard of one registered consumer, subscribed to for ever from LATEST on."""
+    """One shard of one registered consumer, subscribed to until it ends."""
 
-    def __init__(self, client: Any, arn: str, shard_id: str, label: str) -> None:
+    def __init__(
+        self, client: Any, arn: str, shard_id: str, label: str, start: str = "LATEST"
+    ) -> None:
         self._client = client
         self._arn = arn
         self._shard_id = shard_id
         self._label = label
-        self._position: dict[str, str] = {"Type": "LATEST"}
+        self._position: dict[str, str] = {"Type": start}
+        self.children: list[str] = []
+        """Ids, once the shard has ended."""
         self.open = threading.Event()
         """Set once the first subscription stands."""
 
@@ -66,7 +74,7 @@ class ShardSubscription:
             except INTERRUPTIONS as error:
                 emit("interrupted", label=self._label, reason=repr(error))
             except ClientError as error:
-                if error.response["Error"]["Code"] != "ResourceInUseException":
+                if error.response["Error"]["Code"] not in PASSING:
                     raise
                 time.sleep(REFUSED_S)
                 continue
@@ -80,6 +88,7 @@ class ShardSubscription:
             emit_samples(records, label=self._label, shard_id=self._shard_id, recv_ms=recv_ms)
             continuation = event.get("ContinuationSequenceNumber")
             if event.get("ChildShards") or continuation is None:
+                self.children = [each["ShardId"] for each in event.get("ChildShards", ())]
                 return True
             self._position = {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": continuation}
         return False
@@ -94,23 +103,47 @@ class ShardSubscription:
                 yield event["SubscribeToShardEvent"]
 
 
+class Subscriptions:
+    """A thread for each shard, and after a reshard for each child."""
+
+    def __init__(self, client: Any, arn: str, label: str) -> None:
+        self._client = client
+        self._arn = arn
+        self._label = label
+        self._lock = threading.Lock()
+        self._started: set[str] = set()
+
+    def start(self, shard_id: str, start: str = "LATEST") -> ShardSubscription:
+        subscription = ShardSubscription(self._client, self._arn, shard_id, self._label, start)
+        self._started.add(shard_id)
+        threading.Thread(target=self._run, args=(subscription,), daemon=True).start()
+        return subscription
+
+    def _run(self, subscription: ShardSubscription) -> None:
+        try:
+            subscription.run()
+            with self._lock:  # after a merge both parents name the child
+                for child in subscription.children:
+                    if child not in self._started:
+                        self.start(child, "TRIM_HORIZON")
+        except BaseException:
+            # Without one of its shards the whole consumer is of no use.
+            traceback.print_exc()
+            os._exit(1)
+
+
 def main() -> None:
     given = settings()
     end_with_parent()
-    client = kinesis()
+    client = kinesis(connections=100)
     stream, label = given["stream"], given["label"]
     arn = consumer_arn(client, stream, given["consumer"])
-    subscriptions = [
-        ShardSubscription(client, arn, shard_id, label) for shard_id in shard_ids(client, stream)
-    ]
-    threads = [threading.Thread(target=each.run, daemon=True) for each in subscriptions]
-    for thread in threads:
-        thread.start()
-    for each in subscriptions:
+    every = Subscriptions(client, arn, label)
+    opened = [every.start(shard_id) for shard_id in shard_ids(client, stream)]
+    for each in opened:
         each.open.wait()
     emit("ready")
-    for thread in threads:
-        thread.join()
+    threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from __future__ import annotations
 from shardlane_lab.report.compared import Basis, Statistic
 from shardlane_lab.run_record import Kind, RunRecord
 
-FAN_OUT: frozenset[Kind] = frozenset({"lambda-efo", "boto3-efo"})
+FAN_OUT: frozenset[Kind] = frozenset({"lambda-efo", "boto3-efo", "shardlane-efo"})
 _TAIL: frozenset[Statistic] = frozenset({"p99", "max"})
 
 

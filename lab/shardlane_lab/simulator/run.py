@@ -8,11 +8,17 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.experiment_record import described
 from shardlane_lab.metric import MinuteStatistic, per_minute
 from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
 from shardlane_lab.sample import Sample
-from shardlane_lab.simulator.from_experiment import load_of, parameters_of, readers_of
-from shardlane_lab.simulator.measured_range import outside
+from shardlane_lab.simulator.from_experiment import (
+    check_fast,
+    load_of,
+    parameters_of,
+    readers_of,
+    schedule_of,
+)
 from shardlane_lab.simulator.model import simulate_shard
 from shardlane_lab.simulator.parameters import H0, Parameters
 from shardlane_lab.simulator.reader import Reader
@@ -51,10 +57,12 @@ def simulate(
     calibration: Parameters = H0,
     names: Names = Names(),
 ) -> Run:
-    """The same arguments give the same run; ``write_run`` writes it."""
+    """The same arguments give the same run; ``write_run`` writes it. Raises ``ExperimentError``
+    for an experiment that the fast model cannot play."""
+    check_fast(experiment)
     load, readers = load_of(experiment), readers_of(experiment)
     parameters = parameters_of(experiment, calibration)
-    run = simulate_shard(load, readers, parameters, seed)
+    run = simulate_shard(load, readers, parameters, seed, schedule_of(experiment))
     consumers = tuple(names.of(each.reader, len(each.surfaced_ms)) for each in run.readings)
     put_ms = run.arrivals.written_ms - run.arrivals.sent_ms
     record = RunRecord(
@@ -64,7 +72,7 @@ def simulate(
         stream=names.stream,
         started_ms=EPOCH_MS,
         seconds=experiment.seconds,
-        rate_per_s=experiment.load.rate_per_s,
+        rate_per_s=load.rate_per_s,
         sent=len(run.arrivals),
         first_put_ms=float(put_ms[0]) if len(put_ms) else None,
         complete=all(run.missing(each) == 0 for each in run.readings),
@@ -75,10 +83,9 @@ def simulate(
             "shardlane-lab": version("shardlane-lab"),
             "model": "fast",
             "calibration": parameters.label,
-            **experiment.service.model_dump(),
+            **described(experiment),
             "seed": seed,
             "mappings": {each.label: asdict(each.mapping) for each in readers if each.is_mapping},
-            "outside_measured_range": outside(load, readers),
         },
     )
     return Run(record, list(_samples(run, f"{experiment.name}-{seed}")), _statistics(run, record))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from shardlane_lab import experiment
+from shardlane_lab import experiment_file
 from shardlane_lab.percentile import percentile
 from shardlane_lab.published import PublishedRound, published_round
 from shardlane_lab.report.compared import Statistic
@@ -74,7 +74,7 @@ class Validation:
 
 def round_setting(round_name: str, parameters: Parameters) -> Setting:
     """A published round as the experiment file that ships describes it."""
-    described = experiment.load(experiment.find(ROUNDS[round_name]))
+    described = experiment_file.load(experiment_file.find(ROUNDS[round_name]))
     return Setting(
         load=load_of(described), readers=tuple(readers_of(described)), parameters=parameters
     )

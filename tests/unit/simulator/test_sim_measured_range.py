@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shardlane_lab import experiment
+from shardlane_lab import experiment_file
 from shardlane_lab.simulator.arrivals import Load
 from shardlane_lab.simulator.from_experiment import load_of, readers_of
 from shardlane_lab.simulator.measured_range import outside
@@ -20,7 +20,7 @@ EFO = Reader(label="e", kind="lambda-efo")
 
 @pytest.mark.parametrize("name", ["round-1", "round-2"])
 def test_the_published_rounds_are_inside(name: str) -> None:
-    described = experiment.load(experiment.find(name))
+    described = experiment_file.load(experiment_file.find(name))
     assert outside(load_of(described), readers_of(described)) == []
 
 

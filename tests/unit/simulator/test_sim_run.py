@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shardlane_lab import experiment
+from shardlane_lab import experiment_file
 from shardlane_lab.experiment import Experiment
 from shardlane_lab.run_record import Run, read_run, write_run
 from shardlane_lab.simulator.parameters import H1
@@ -14,7 +14,7 @@ from shardlane_lab.simulator.run import simulate
 
 
 def described(name: str, seconds: float = 130) -> Experiment:
-    whole = experiment.load(experiment.find(name))
+    whole = experiment_file.load(experiment_file.find(name))
     return whole.model_copy(update={"seconds": seconds})
 
 

@@ -19,6 +19,8 @@ MESSAGE = "latency"
 """The ``message`` of the log line, and the name of the field with the arrays."""
 MOST_RECORDS_PER_LINE = 500
 """About 70 kB: a CloudWatch Logs event may have 256 kB (PutLogEvents, quotas)."""
+MOST_HANDLE_MS = 60_000.0
+"""A load record may ask for so much of its handler's time and no more."""
 
 _SHARED_FIELDS = ("label", "shard_id")
 _FIELDS = ("seq", "sent_ms", "arrival_ms", "recv_ms", "batch", "sequence_number")
@@ -31,6 +33,8 @@ class LoadPayload(NamedTuple):
     seq: int
     sent_ms: float
     scheduled_ms: float | None
+    handle_ms: float = 0.0
+    """What handling it is to take, as a slow handler would."""
 
 
 class Latency(NamedTuple):
@@ -46,6 +50,8 @@ class Latency(NamedTuple):
     shard_id: str
     scheduled_ms: float | None = None
     key: str | None = None
+    handle_ms: float = 0.0
+    """What its handling is to take; in no log line."""
 
     @property
     def arrival_to_receive_ms(self) -> float:
@@ -70,7 +76,17 @@ def load_payload_of(record: Record) -> LoadPayload:
         seq=int(seq),
         sent_ms=_number(payload, "sent_ms"),
         scheduled_ms=_number(payload, "scheduled_ms") if "scheduled_ms" in payload else None,
+        handle_ms=_handle_ms(payload),
     )
+
+
+def _handle_ms(payload: Mapping[str, Any]) -> float:
+    if "handle_ms" not in payload:
+        return 0.0
+    handle_ms = _number(payload, "handle_ms")
+    if not 0 <= handle_ms <= MOST_HANDLE_MS:
+        raise BadRecord(f"field handle_ms is not between 0 and {MOST_HANDLE_MS:g}")
+    return handle_ms
 
 
 def latency_of(
@@ -92,6 +108,7 @@ def latency_of(
         shard_id=record.shard_id,
         scheduled_ms=payload.scheduled_ms,
         key=record.partition_key if with_key else None,
+        handle_ms=payload.handle_ms,
     )
 
 
