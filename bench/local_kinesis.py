@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+import json
 import os
 import shutil
 import socket
@@ -26,7 +27,7 @@ from typing import Any
 
 import orjson
 
-from bench.plain_client import Client, content_length, framed
+from bench.plain_client import Client, framed
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.serve import serve
 from shardlane_lab.percentile import percentile
@@ -88,8 +89,15 @@ def free_port() -> int:
         return port
 
 
+@dataclass
+class Running:
+    process: int
+    """Its number."""
+    client: Client
+
+
 @contextmanager
-def running(candidate: Candidate) -> Iterator[Client]:
+def running(candidate: Candidate) -> Iterator[Running]:
     process = subprocess.Popen(
         candidate.command,
         env=os.environ | candidate.environment,
@@ -100,7 +108,7 @@ def running(candidate: Candidate) -> Iterator[Client]:
     try:
         client = _connected(candidate, process)
         try:
-            yield client
+            yield Running(process.pid, client)
         finally:
             client.close()
     finally:
@@ -189,47 +197,41 @@ CONSUMERS = 20
 SHARDS = 10
 
 
-class Subscriber(asyncio.Protocol):
-    """Reads event-stream frames and notes how old each record's payload (its put time) is."""
-
-    def __init__(self, request: bytes, ages_ms: list[float]) -> None:
-        self._request = request
-        self._ages_ms = ages_ms
-        self.subscribed = asyncio.Event()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        transport.write(self._request)
-
-    def data_received(self, data: bytes) -> None:
-        now_s = time.time()
-        self.subscribed.set()
-        for part in data.split(b'"Data":"')[1:]:  # one frame, one read: it is small
-            put_s = float(base64.b64decode(part[: part.index(b'"')]))
-            self._ages_ms.append((now_s - put_s) * 1000)
+@dataclass
+class Pushed:
+    ages_ms: list[float]
+    """Of every delivery, from before the put until the subscriber had it."""
+    server_share: float
+    """Of one core, while records came."""
 
 
-async def push_ages_ms(port: int, records_per_s: float, seconds: float) -> list[float]:
-    """From before the put until the subscriber has it, of every delivery."""
-    loop, ages_ms = asyncio.get_running_loop(), list[float]()
-    transports, waiting = [], []
-    for request in await asyncio.to_thread(_subscriptions, port):
-        transport, reader = await loop.create_connection(
-            lambda request=request: Subscriber(request, ages_ms),  # type: ignore[misc]
-            "127.0.0.1",
-            port,
-        )
-        transports.append(transport)
-        waiting.append(reader.subscribed.wait())
-    await asyncio.gather(*waiting)
-    await _produce(port, records_per_s, seconds)
-    await asyncio.sleep(0.5)
-    for transport in transports:
-        transport.close()
-    return ages_ms
+def pushed(server: int, port: int, records_per_s: float, seconds: float) -> Pushed:
+    """``server`` is the process to watch."""
+    count = int(records_per_s * seconds)
+    command = [sys.executable, "-m", "bench.push_subscriber", str(port), str(count * CONSUMERS)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as subscriber:
+        assert subscriber.stdin is not None
+        assert subscriber.stdout is not None
+        for request in _subscriptions(port):
+            subscriber.stdin.write(json.dumps(["SubscribeToShard", request]) + "\n")
+        subscriber.stdin.close()
+        if subscriber.stdout.readline() != "ready\n":
+            raise RuntimeError("the subscriber did not start")
+        started_s, used_s = time.perf_counter(), cpu_s(server)
+        produce(port, records_per_s, count)
+        share = (cpu_s(server) - used_s) / (time.perf_counter() - started_s)
+        return Pushed(sorted(json.loads(subscriber.stdout.readline())), share)
 
 
-def _subscriptions(port: int) -> list[bytes]:
+def cpu_s(pid: int) -> float:
+    """Processor time of a process so far (Linux: from /proc)."""
+    status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(status[11]) + int(status[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _subscriptions(port: int) -> list[dict[str, Any]]:
     """A stream with its consumers, and the requests that subscribe them to every shard."""
     client = Client(port)
     client.call("CreateStream", {"StreamName": "push", "ShardCount": SHARDS})
@@ -239,24 +241,26 @@ def _subscriptions(port: int) -> list[bytes]:
         made = client.call(
             "RegisterStreamConsumer", {"StreamARN": arn, "ConsumerName": f"c{number}"}
         )
-        for shard in range(SHARDS):
-            position = {
+        requests += [
+            {
                 "ConsumerARN": made["Consumer"]["ConsumerARN"],
                 "ShardId": f"shardId-{shard:012d}",
                 "StartingPosition": {"Type": "LATEST"},
             }
-            requests.append(framed("SubscribeToShard", orjson.dumps(position)))
+            for shard in range(SHARDS)
+        ]
     client.close()
     return requests
 
 
-async def _produce(port: int, records_per_s: float, seconds: float) -> None:
+def produce(port: int, records_per_s: float, count: int) -> None:
     """Puts one record at a time, the shards in turn, on an even schedule."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    client = Client(port)
     started_s = time.perf_counter()
-    for number in range(int(records_per_s * seconds)):
-        due_s = started_s + number / records_per_s
-        await asyncio.sleep(max(0.0, due_s - time.perf_counter()))
+    for number in range(count):
+        wait_s = started_s + number / records_per_s - time.perf_counter()
+        if wait_s > 0:
+            time.sleep(wait_s)
         key = (2**128 // SHARDS) * (number % SHARDS) + 1000
         record = {
             "StreamName": "push",
@@ -264,11 +268,8 @@ async def _produce(port: int, records_per_s: float, seconds: float) -> None:
             "PartitionKey": "k",
             "ExplicitHashKey": str(key),
         }
-        writer.write(framed("PutRecord", orjson.dumps(record)))
-        head = await reader.readuntil(b"\r\n\r\n")
-        await reader.readexactly(content_length(head) or 0)
-    writer.close()
-    await writer.wait_closed()
+        client.exchange(framed("PutRecord", orjson.dumps(record)))
+    client.close()
 
 
 # --- the report -------------------------------------------------------------------------------
@@ -284,8 +285,8 @@ def compare(ours_only: bool, at_most_s: float) -> None:
     ours: Measured | None = None
     for candidate in candidates(ours_only):
         try:
-            with running(candidate) as client:
-                seen = measured(client, at_most_s)
+            with running(candidate) as server:
+                seen = measured(server.client, at_most_s)
         except (RuntimeError, OSError) as error:
             print(f"{candidate.name} is left out: {error}")
             continue
@@ -303,14 +304,15 @@ def compare(ours_only: bool, at_most_s: float) -> None:
 
 def push(records_per_s: float, seconds: float) -> None:
     (ours,) = candidates(ours_only=True)
-    with running(ours):
-        ages_ms = sorted(asyncio.run(push_ages_ms(ours.port, records_per_s, seconds)))
-    expected = int(records_per_s * seconds) * CONSUMERS
+    with running(ours) as server:
+        came = pushed(server.process, ours.port, records_per_s, seconds)
+    ages_ms, expected = came.ages_ms, int(records_per_s * seconds) * CONSUMERS
     print(
         f"push, {CONSUMERS * SHARDS} subscriptions, {records_per_s:g} records/s put, "
         f"{records_per_s * CONSUMERS:g} deliveries/s: {len(ages_ms)} of {expected} delivered, "
-        f"p50 {percentile(ages_ms, 50):.1f} ms, p99 {percentile(ages_ms, 99):.1f} ms, "
-        f"max {max(ages_ms):.1f} ms",
+        f"p50 {percentile(ages_ms, 50):.1f} ms, p90 {percentile(ages_ms, 90):.1f} ms, "
+        f"p99 {percentile(ages_ms, 99):.1f} ms, max {max(ages_ms):.1f} ms; server "
+        f"{came.server_share:.0%} of a core; load of the machine {os.getloadavg()[0]:.1f}",
         flush=True,
     )
 
@@ -319,12 +321,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", type=int, metavar="PORT", help=argparse.SUPPRESS)
     parser.add_argument("--ours-only", action="store_true", help="do not start the other servers")
+    parser.add_argument("--push-only", action="store_true", help="measure only the push delay")
     parser.add_argument("--seconds", type=float, default=10, help="of each measurement, at most")
     given = parser.parse_args()
     if given.serve is not None:
         asyncio.run(serve(given.serve, limits=Limits.unlimited()))
         return
-    compare(given.ours_only, given.seconds)
+    if not given.push_only:
+        compare(given.ours_only, given.seconds)
     push(50, given.seconds)
     push(1000, given.seconds)
 

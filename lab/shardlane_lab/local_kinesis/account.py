@@ -208,6 +208,11 @@ class Account:
 
     # --- metrics ----------------------------------------------------------------------------
 
+    @property
+    def observed(self) -> bool:
+        """Whether anybody wants to know the metrics."""
+        return self._observer is not None
+
     def emit(
         self, name: str, value: float, now_ms: float, unit: str = "Count", **names: str
     ) -> None:

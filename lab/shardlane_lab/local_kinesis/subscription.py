@@ -70,8 +70,8 @@ class Delivery:
 
     life_s: float | None
     delay: PushDelay
-    emit: Callable[[str, float, float], None]
-    """Told name, value and time of each metric."""
+    emit: Callable[[str, float, float], None] | None
+    """Told name, value and time of each metric; None if nobody wants to know."""
     draw: Callable[[frozenset[FaultKind]], Fault | None]
     """The fault of these kinds that happens now, if any."""
 
@@ -214,8 +214,10 @@ class Subscription:
         return max(0, int(now_ms - self._shard.record(self._index).written_ms))
 
     def _count(self, records: list[StoredRecord], behind_ms: int, now_ms: float) -> None:
-        self._delivery.emit("SubscribeToShardEvent.Success", 1, now_ms)
-        self._delivery.emit("SubscribeToShardEvent.Records", len(records), now_ms)
-        size_bytes = sum(record.size_bytes for record in records)
-        self._delivery.emit("SubscribeToShardEvent.Bytes", size_bytes, now_ms)
-        self._delivery.emit("SubscribeToShardEvent.MillisBehindLatest", behind_ms, now_ms)
+        emit = self._delivery.emit
+        if emit is None:
+            return
+        emit("SubscribeToShardEvent.Success", 1, now_ms)
+        emit("SubscribeToShardEvent.Records", len(records), now_ms)
+        emit("SubscribeToShardEvent.Bytes", sum(record.size_bytes for record in records), now_ms)
+        emit("SubscribeToShardEvent.MillisBehindLatest", behind_ms, now_ms)

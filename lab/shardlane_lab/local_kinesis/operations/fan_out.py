@@ -191,11 +191,11 @@ def _delivery(call: Call, stream: Stream, consumer: StreamConsumer, shard: Shard
         account.emit(name, value, at_ms, _UNITS.get(name, "Count"), **names)
 
     def draw(kinds: frozenset[FaultKind]) -> Fault | None:
-        return account.faults.draw(kinds, site)
+        return account.faults.draw(kinds, site) if account.faults.rules else None
 
     return Delivery(
         account.limits.subscription_life_s,
         PushDelay(account.delays, random, call.caller),
-        emit,
+        emit if account.observed else None,
         draw,
     )

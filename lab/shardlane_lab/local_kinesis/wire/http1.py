@@ -40,8 +40,13 @@ class Http1Reply:
     def __init__(self, connection: Http1Connection, keep_alive: bool) -> None:
         self.closed = False
         self.on_closed: Callable[[], None] | None = None
+        self.on_room: Callable[[], None] | None = None
         self._connection = connection
         self._keep_alive = keep_alive
+
+    @property
+    def full(self) -> bool:
+        return self._connection.paused
 
     def _head(self, status: int, headers: Mapping[str, str], framing: str) -> bytes:
         lines = [f"HTTP/1.1 {status} {reason(status)}"]
@@ -78,9 +83,6 @@ class Http1Reply:
             self.closed = True  # nothing may follow, least of all a clean end
             self._connection.cut(reset)
 
-    async def writable(self) -> None:
-        await self._connection.writable()
-
     def lost(self) -> None:
         """The connection is gone."""
         if not self.closed:
@@ -103,13 +105,13 @@ class Http1Connection:
         self._parser = httptools.HttpRequestParser(self)
         self._queue: deque[tuple[WireRequest, bool]] = deque()
         self._current: Http1Reply | None = None
-        self._resumed = asyncio.Event()
-        self._resumed.set()
         self._url = b""
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._refused = False
+        self.paused = False
+        """The socket takes no more for now."""
 
     # --- from the socket --------------------------------------------------------------------
 
@@ -124,16 +126,17 @@ class Http1Connection:
             self._refuse(400, f"Malformed HTTP request: {error}.")
 
     def lost(self) -> None:
-        self._resumed.set()
         self._queue.clear()
         if self._current is not None:
             self._current.lost()
 
     def pause(self) -> None:
-        self._resumed.clear()
+        self.paused = True
 
     def resume(self) -> None:
-        self._resumed.set()
+        self.paused = False
+        if self._current is not None and self._current.on_room is not None:
+            self._current.on_room()
 
     # --- from the parser --------------------------------------------------------------------
 
@@ -206,9 +209,6 @@ class Http1Connection:
             reset_later(self._transport)
         else:
             self._transport.close()
-
-    async def writable(self) -> None:
-        await self._resumed.wait()
 
 
 def reset_later(transport: asyncio.Transport) -> None:

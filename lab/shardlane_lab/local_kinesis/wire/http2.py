@@ -49,8 +49,8 @@ class Http2Reply:
         """What the client's window does not let through yet."""
         self.ending = False
         """The stream ends once nothing is waiting."""
-        self.room = asyncio.Event()
-        self.room.set()
+        self.full = False
+        self.on_room: Callable[[], None] | None = None
         self._connection = connection
         self.stream_id = stream_id
 
@@ -80,20 +80,23 @@ class Http2Reply:
             self.closed = True  # nothing may follow, least of all a clean end
             self._connection.cut(reset)
 
-    async def writable(self) -> None:
-        await self.room.wait()
-
     def _write(self, data: bytes) -> None:
         if data:
             self.waiting.append(data)
         if sum(map(len, self.waiting)) > _BUFFERED_BYTES:
-            self.room.clear()
+            self.full = True
+
+    def drained(self) -> None:
+        """Nothing waits for the client's window any more."""
+        if self.full:
+            self.full = False
+            if self.on_room is not None:
+                self.on_room()
 
     def done(self) -> None:
         """Nothing more can be sent."""
         self.closed = True
         self.waiting.clear()
-        self.room.set()
 
     def lost(self) -> None:
         """The client reset the stream, or the connection is gone."""
@@ -221,7 +224,7 @@ class Http2Connection:
                 reply.waiting.appendleft(data[size:])
             self._http.send_data(reply.stream_id, data[:size])
         if not reply.waiting:
-            reply.room.set()
+            reply.drained()
             if reply.ending and not reply.closed:
                 self._http.end_stream(reply.stream_id)
                 reply.done()

@@ -2,36 +2,49 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Mapping
 
 from shardlane_lab.local_kinesis.errors import ServiceError
 from shardlane_lab.local_kinesis.faults import Fault, FaultKind
 from shardlane_lab.local_kinesis.subscription import SubscribeToShardEvent, Subscription
-from shardlane_lab.local_kinesis.waiting import Alarm
 from shardlane_lab.local_kinesis.wire import event_stream
 from shardlane_lab.local_kinesis.wire.body import Codec
+from shardlane_lab.local_kinesis.wire.push_schedule import PushSchedule
 from shardlane_lab.local_kinesis.wire.reply import Reply
+
+_NEVER_S = float("inf")
+_SHORTEST_S = 0.001
+"""When the time of what was due has come and nothing is due after all: a rounding error must not
+keep the loop busy."""
+
+_log = logging.getLogger(__name__)
 
 
 class Push:
+    """Taken a step further by ``schedule`` whenever something is due or has changed."""
+
     def __init__(
         self,
         subscription: Subscription,
         codec: Codec,
         reply: Reply,
-        wall_ms: Callable[[], float],
+        schedule: PushSchedule,
         frame_gap_ms: float,
     ) -> None:
+        self.ready = False
+        self.timer_s = _NEVER_S
         self._subscription = subscription
         self._codec = codec
         self._reply = reply
-        self._wall_ms = wall_ms
-        self._frame_gap_ms = frame_gap_ms
-        self._next_frame_ms = 0.0
-        self._alarm = Alarm()
-        subscription.on_change = self._alarm.ring
-        reply.on_closed = self._left
+        self._schedule = schedule
+        self._frame_gap_s = frame_gap_ms / 1000
+        self._next_frame_s = float("-inf")
+        """On the loop's clock."""
+        self._silent = False
+        subscription.on_change = self._wake
+        reply.on_room = self._wake
+        reply.on_closed = subscription.close
 
     def start(self, headers: Mapping[str, str]) -> None:
         """Sends the head and the first frame."""
@@ -40,46 +53,40 @@ class Push:
         if fault is not None:
             self._subscription.fail(_exception(fault))
         else:
-            self._write(self._frame(event_stream.INITIAL_RESPONSE, self._codec.empty))
+            payload = self._codec.empty
+            kind = event_stream.INITIAL_RESPONSE
+            self._write(event_stream.event(kind, payload, self._codec.content_type))
+            self._wake()
 
-    async def run(self) -> None:
-        """Returns when the subscription has ended and the answer with it."""
-        subscription = self._subscription
-        try:
-            while not subscription.ended:
-                await self._until_due()
-                await self._pace()
-                event = subscription.next_event(self._wall_ms())
-                if event is None:
-                    continue  # it was the end that was due, or a change of the stream
-                if event.fault is None:
-                    self._write(self._event(event))
-                else:
-                    await self._break(event, event.fault)
-            await self._end()
-        finally:
-            subscription.close()
+    def step(self, now_ms: float) -> float:
+        """Sends what may be sent at ``now_ms``; returns the seconds until there is more to do."""
+        if self._reply.closed or self._reply.full or self._silent:
+            return _NEVER_S
+        gap_s = self._next_frame_s - self._schedule.loop_s()
+        if gap_s > 0:
+            return gap_s
+        event = self._subscription.next_event(now_ms)
+        if event is not None:
+            self._send(event)
+        elif self._subscription.ended:
+            self._end()
+            return _NEVER_S
+        due_s = (self._subscription.next_due_ms(now_ms) - now_ms) / 1000
+        if event is None:
+            return max(due_s, _SHORTEST_S)
+        # Also when that was the last event: its end is the next step.
+        return self._frame_gap_s if self._subscription.ended else max(due_s, self._frame_gap_s)
 
-    def _left(self) -> None:
+    def fail(self) -> None:
+        """After a bug of ours, whose traceback is logged: the client sees a broken connection."""
+        _log.exception("a subscription failed")
         self._subscription.close()
-        self._alarm.ring()
+        self._reply.cut(reset=True)
 
-    async def _until_due(self) -> None:
-        """One wait: what was due may have changed when it returns."""
-        now_ms = self._wall_ms()
-        wait_ms = self._subscription.next_due_ms(now_ms) - now_ms
-        if wait_ms > 0 and not self._subscription.ended:
-            await self._alarm.wait_ms(wait_ms)
+    def _wake(self) -> None:
+        self._schedule.wake(self)
 
-    async def _pace(self) -> None:
-        """Waits for the client to read, and until the last frame is far enough away."""
-        await self._reply.writable()
-        wait_ms = self._next_frame_ms - self._wall_ms()
-        if wait_ms > 0:
-            await asyncio.sleep(wait_ms / 1000)
-
-    async def _end(self) -> None:
-        await self._pace()
+    def _end(self) -> None:
         error = self._subscription.error
         if error is not None:
             self._write(self._exception(error))
@@ -87,15 +94,16 @@ class Push:
 
     # --- frames -----------------------------------------------------------------------------
 
+    def _send(self, event: SubscribeToShardEvent) -> None:
+        frame = self._schedule.frames.of(event, self._codec)
+        if event.fault is None:
+            self._write(frame)
+        else:
+            self._break(frame, event.fault)
+
     def _write(self, frame: bytes) -> None:
         self._reply.push(frame)
-        self._next_frame_ms = self._wall_ms() + self._frame_gap_ms
-
-    def _frame(self, kind: str, payload: bytes) -> bytes:
-        return event_stream.event(kind, payload, self._codec.content_type)
-
-    def _event(self, event: SubscribeToShardEvent) -> bytes:
-        return self._frame("SubscribeToShardEvent", self._codec.event(event))
+        self._next_frame_s = self._schedule.loop_s() + self._frame_gap_s
 
     def _exception(self, error: ServiceError) -> bytes:
         payload = self._codec.error(error)
@@ -103,12 +111,10 @@ class Push:
 
     # --- faults -----------------------------------------------------------------------------
 
-    async def _break(self, event: SubscribeToShardEvent, fault: Fault) -> None:
+    def _break(self, frame: bytes, fault: Fault) -> None:
         """Sends the event as the fault leaves it, and ends the subscription for the model."""
-        frame = self._event(event)
         if fault.kind is FaultKind.SILENCE:
-            while not self._reply.closed:  # even the end after five minutes stays away
-                await self._alarm.wait_ms(float("inf"))
+            self._silent = True  # even the end after five minutes stays away
         elif fault.kind is FaultKind.EXCEPTION_FRAME:
             self._subscription.fail(_exception(fault))
         elif fault.kind is FaultKind.CORRUPT_CRC:

@@ -22,6 +22,13 @@ class Reply(Protocol):
     closed: bool
     """The client is gone; what is sent is dropped."""
     on_closed: Callable[[], None] | None
+    on_room: Callable[[], None] | None
+    """Called when it is no longer ``full``."""
+
+    @property
+    def full(self) -> bool:
+        """The client has not read enough of what was pushed: more would only pile up here."""
+        ...
 
     def send(self, status: int, headers: Mapping[str, str], body: bytes) -> None: ...
 
@@ -37,8 +44,4 @@ class Reply(Protocol):
 
     def cut(self, reset: bool) -> None:
         """Breaks the connection: with a reset, or with an end of stream where none belongs."""
-        ...
-
-    async def writable(self) -> None:
-        """Returns once the client has read enough of what was pushed (or is gone)."""
         ...

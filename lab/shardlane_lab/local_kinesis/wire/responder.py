@@ -13,6 +13,7 @@ from shardlane_lab.local_kinesis.subscription import Subscription
 from shardlane_lab.local_kinesis.wire.admin import administer, is_admin
 from shardlane_lab.local_kinesis.wire.body import CborCodec, Codec, JsonCodec
 from shardlane_lab.local_kinesis.wire.push import Push
+from shardlane_lab.local_kinesis.wire.push_schedule import PushSchedule
 from shardlane_lab.local_kinesis.wire.reply import Reply, WireRequest
 
 _TARGET_PREFIX = "Kinesis_20131202."
@@ -44,6 +45,7 @@ class Responder:
         self._model = model
         self._wall_ms = wall_ms
         self._frame_gap_ms = frame_gap_ms
+        self._schedule = PushSchedule(wall_ms)
         self._random = model.account.random("request-ids")
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -67,7 +69,8 @@ class Responder:
             self._run(self._answer_later(exchange, timing))
 
     async def stop(self) -> None:
-        """Ends what is still being answered."""
+        """Ends what is still being answered or pushed."""
+        self._schedule.stop()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -120,9 +123,8 @@ class Responder:
             if reply.closed:  # the client left while the call was delayed
                 answered.close()
                 return
-            push = Push(answered, codec, reply, self._wall_ms, self._frame_gap_ms)
+            push = Push(answered, codec, reply, self._schedule, self._frame_gap_ms)
             push.start(self._request_ids())
-            self._run(push.run())
         elif self._model.loses_answer(exchange.operation, exchange.values):
             reply.cut(reset=True)
         else:
