@@ -22,6 +22,7 @@ from shardlane.consumer.machine import Machine
 from shardlane.consumer.memory_lease_store import MemoryLeaseStore, MemoryLeaseTable
 from shardlane.consumer.position import Position
 from shardlane.consumer.source import Source
+from shardlane.consumer.stats_sink import StatsSink
 from shardlane.consumer.subscription import Subscription
 from shardlane.consumer.terms import Terms
 from shardlane.consumer.tuning import Tuning
@@ -161,6 +162,7 @@ class Stage:
         terms: Terms | None = None,
         bounds: Bounds | None = None,
         port: Any = None,
+        report_to: StatsSink | None = None,
     ) -> Subscription:
         """Starts one that notes what it sees, and then calls ``handler``."""
         name = next(self._names)
@@ -171,6 +173,7 @@ class Stage:
             start=start if start is not None else Position.horizon(),
             on_failure=on_failure,
             kinesis=port if port is not None else self.port,
+            report_to=report_to,
             tuning=_tuning(name, terms, bounds),
         )
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from shardlane.consumer.position import Position as Position
     from shardlane.consumer.source import Source as Source
     from shardlane.consumer.stats import Stats as Stats
+    from shardlane.consumer.stats_sink import EmbeddedMetricStats as EmbeddedMetricStats
+    from shardlane.consumer.stats_sink import StatsInMemory as StatsInMemory
+    from shardlane.consumer.stats_sink import StatsSink as StatsSink
     from shardlane.consumer.subscription import Subscription as Subscription
     from shardlane.consumer.terms import Terms as Terms
     from shardlane.consumer.tuning import Tuning as Tuning
@@ -34,7 +37,10 @@ _HOMES = {
     "MemoryLeaseStore": "memory_lease_store",
     "Position": "position",
     "Source": "source",
+    "EmbeddedMetricStats": "stats_sink",
     "Stats": "stats",
+    "StatsInMemory": "stats_sink",
+    "StatsSink": "stats_sink",
     "Subscription": "subscription",
     "Terms": "terms",
     "Tuning": "tuning",
@@ -47,11 +53,14 @@ __all__ = [
     "Bounds",
     "ConsumerError",
     "DynamoDBLeaseStore",
+    "EmbeddedMetricStats",
     "Ending",
     "MemoryLeaseStore",
     "Position",
     "Source",
     "Stats",
+    "StatsInMemory",
+    "StatsSink",
     "Subscription",
     "Terms",
     "Tuning",

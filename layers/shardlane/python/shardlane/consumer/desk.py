@@ -133,6 +133,13 @@ class Desk:
         with self.lock:
             return reading.watermark.oldest
 
+    def is_ahead(self, reading: Reading, checkpoint: Checkpoint) -> bool:
+        """Whether records have arrived, settled or not, that the checkpoint does not cover."""
+        with self.lock:
+            place = reading.watermark.position
+            moved = place is not None and (place.sequence_number, place.sub) != checkpoint.place
+            return moved or reading.watermark.outstanding > 0
+
     @property
     def depth(self) -> int:
         """Deliveries that have not started."""

@@ -71,7 +71,9 @@ class HeldShard:
         """When an unknown write is repeated."""
         self._checkpoint_s = float("-inf")
         self._confirmations: list[tuple[float, asyncio.Future[None]]] = []
-        self.gauge = ShardGauge()
+        self.gauge = ShardGauge(answered_s=self._loop.time())
+        self._written_s = self._loop.time()
+        """When the checkpoint was written, or found at the TAKE."""
 
     @property
     def shard_id(self) -> str:
@@ -133,8 +135,13 @@ class HeldShard:
             running=reading.running,
             waiting=reading.waiting,
             checkpoint=tenure.row.checkpoint.value,
+            checkpoint_age_ms=self._checkpoint_age_ms(now_s),
             renewed_ms=(now_s - tenure.ok_s) * 1000,
         )
+
+    def _checkpoint_age_ms(self, now_s: float) -> float:
+        is_behind = self._around.desk.is_ahead(self._reading, self._tenure.row.checkpoint)
+        return (now_s - self._written_s) * 1000 if is_behind else 0.0
 
     # --- reading ----------------------------------------------------------------------------
 
@@ -303,7 +310,7 @@ class HeldShard:
 
     def _written(self, change: Change, sent_s: float) -> Outcome | None:
         if change.checkpoint is not None:
-            self._checkpoint_s = sent_s
+            self._checkpoint_s = self._written_s = sent_s
             self._around.counters.checkpoints += 1
         if change.give_up:
             return Outcome.ENDED if self._tenure.row.is_ended else Outcome.RELEASED

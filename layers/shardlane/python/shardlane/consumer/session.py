@@ -34,6 +34,7 @@ from shardlane.consumer.settlement import Settlement
 from shardlane.consumer.sightings import Sightings
 from shardlane.consumer.source import ReaderFactory, Source
 from shardlane.consumer.stats import Stats
+from shardlane.consumer.stats_sink import StatsSink
 from shardlane.consumer.stream import PatientCaller, identified
 from shardlane.consumer.surroundings import Surroundings
 from shardlane.consumer.terms import Terms
@@ -57,6 +58,8 @@ class Settings:
     terms: Terms
     bounds: Bounds
     machine: Machine
+    report_to: StatsSink | None
+    report_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Session:
         """
         preparing = asyncio.create_task(self._prepare())
         stopping = asyncio.create_task(stop.wait())
+        reporting = asyncio.create_task(self._report())
         try:
             await asyncio.wait([preparing, stopping], return_when=asyncio.FIRST_COMPLETED)
             if preparing.done():
@@ -107,7 +111,8 @@ class Session:
                 await self._consume(self._parts, stopping)
             return self._ending()
         finally:
-            await _cancelled(preparing, stopping)
+            await _cancelled(preparing, stopping, reporting)
+            self._tell()
             if self._quarantine is not None:
                 self._quarantine.close()
 
@@ -139,6 +144,20 @@ class Session:
         )
 
     # --- inside -----------------------------------------------------------------------------
+
+    async def _report(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.report_s)
+            self._tell()
+
+    def _tell(self) -> None:
+        sink = self._settings.report_to
+        if sink is None:
+            return
+        try:
+            sink.take(self.stats(), self._settings.machine.wall_ms())
+        except Exception as error:  # somebody else's code, and no reason to stop consuming
+            _log.warning("the stats could not be reported: %r", error)
 
     async def _prepare(self) -> _Parts:
         """Everything that needs an answer before the first lease can be taken."""

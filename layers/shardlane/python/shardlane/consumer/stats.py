@@ -27,6 +27,8 @@ class ShardStats:
     waiting: int
     """In the channel, not started."""
     checkpoint: str
+    checkpoint_age_ms: float
+    """How long ago the checkpoint was written; 0 while nothing has arrived after it."""
     renewed_ms: float
     """How long ago the lease was last written."""
 

@@ -22,6 +22,7 @@ from shardlane.consumer.session import CrewFactory, Session, Settings
 from shardlane.consumer.settlement import Settlement
 from shardlane.consumer.source import Source
 from shardlane.consumer.stats import Stats
+from shardlane.consumer.stats_sink import StatsSink
 from shardlane.consumer.task_crew import TaskCrew
 from shardlane.consumer.thread_crew import ThreadCrew
 from shardlane.consumer.tuning import Tuning
@@ -49,12 +50,15 @@ class Subscription:
         start: Position | None = None,
         on_failure: OnFailure | None = None,
         kinesis: KinesisPort | None = None,
+        report_to: StatsSink | None = None,
         tuning: Tuning | None = None,
     ) -> None:
         """``stream``: name or ARN. ``source``: default polling every 200 ms. ``leases``: default
         in memory. ``start``: where shards start that have no lease yet; default latest.
         ``on_failure``: default ``FailurePolicy.stop()``. ``kinesis``: the port to the service,
-        which the caller closes; default boto3 as the environment configures it.
+        which the caller closes; default boto3 as the environment configures it. ``report_to``:
+        gets the stats every minute (see ``Tuning``), and once more at the
+        end.
 
         Raises ``SettingsError`` before anything is sent.
         """
@@ -70,6 +74,8 @@ class Subscription:
             terms=tuning.terms,
             bounds=tuning.bounds,
             machine=tuning.machine,
+            report_to=report_to,
+            report_s=tuning.report_s,
         )
         self._kinesis = kinesis
         self._session: Session | None = None
