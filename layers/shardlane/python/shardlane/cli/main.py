@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from shardlane.cli import stuck
 from shardlane.errors import ShardlaneError
 
 
@@ -23,7 +24,7 @@ class Command(Protocol):
         exit status."""
 
 
-COMMANDS: tuple[Command, ...] = ()
+COMMANDS: tuple[Command, ...] = (stuck,)
 
 
 def parser() -> argparse.ArgumentParser:
