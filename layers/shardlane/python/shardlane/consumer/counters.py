@@ -12,6 +12,8 @@ class Counters:
     handled: int = 0
     dropped: int = 0
     parked: int = 0
+    redriven: int = 0
+    """Parked records that were handled after all, by this process; not among ``handled``."""
     retries: int = 0
     failures: int = 0
     """Failed handler calls, those that were tried again among them."""

@@ -16,7 +16,18 @@ BatchHandler = Callable[[Sequence[Record]], Any]
 BatchCall = Callable[[Sequence[Record]], Awaitable[Exception | None]]
 """Runs a batch handler and returns what it failed with, or None."""
 
-__all__ = ["BatchCall", "BatchHandler", "Handler", "batch_call", "is_async"]
+__all__ = ["BatchCall", "BatchHandler", "Handler", "batch_call", "is_async", "one_at_a_time"]
+
+
+def one_at_a_time(handler: BatchHandler) -> Handler:
+    """A handler of batches as one of records: batches of one."""
+    if not is_async(handler):
+        return lambda record: handler([record])
+
+    async def handle(record: Record) -> None:
+        await handler([record])
+
+    return handle
 
 
 def batch_call(handler: BatchHandler, *, threads: bool) -> BatchCall:

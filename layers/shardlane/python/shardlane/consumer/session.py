@@ -93,6 +93,10 @@ class Session:
         self._parts: _Parts | None = None
 
     @property
+    def counters(self) -> Counters:
+        return self._counters
+
+    @property
     def held_shards(self) -> tuple[HeldShard, ...]:
         return () if self._parts is None else tuple(self._parts.holdings.shards)
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 
 from shardlane.consumer.batch_crew import BatchCrew
 from shardlane.consumer.crew import Crew
+from shardlane.consumer.daemon_pool import DaemonPool
 from shardlane.consumer.default_kinesis import default_kinesis
 from shardlane.consumer.desk import Desk
 from shardlane.consumer.ending import Ending
 from shardlane.consumer.errors import ConsumerError
-from shardlane.consumer.handler_call import BatchHandler, Handler, batch_call, is_async
+from shardlane.consumer.handler_call import (
+    BatchHandler,
+    Handler,
+    batch_call,
+    is_async,
+    one_at_a_time,
+)
 from shardlane.consumer.kinesis_port import KinesisPort
 from shardlane.consumer.lease_store import LeaseStore
 from shardlane.consumer.loop_caller import LoopCaller
 from shardlane.consumer.memory_lease_store import MemoryLeaseStore
+from shardlane.consumer.own_redrive import OwnRedrive
 from shardlane.consumer.position import Position
 from shardlane.consumer.registrar import StreamRecreated
 from shardlane.consumer.session import CrewFactory, Session, Settings
@@ -28,6 +37,7 @@ from shardlane.consumer.thread_crew import ThreadCrew
 from shardlane.consumer.tuning import Tuning
 from shardlane.consumer.worker_plan import ONE_LOOP, WorkerPlan, in_batches
 from shardlane.errors import SettingsError
+from shardlane.parking.redrive import Redriven
 from shardlane.policy import FailurePolicy, OnFailure, Policies
 
 _log = logging.getLogger(__name__)
@@ -81,6 +91,7 @@ class Subscription:
         self._session: Session | None = None
         self._stop: asyncio.Event | None = None
         self._call_on_loop: LoopCaller | None = None
+        self._handle_one: Handler | None = None
 
     async def run(self, handler: Handler, plan: WorkerPlan = ONE_LOOP) -> Ending:
         """Calls ``handler(record)`` for every record until ``stop`` is called.
@@ -89,6 +100,8 @@ class Subscription:
         without order, ``workers(8, by_key)`` with the order of keys. A plain handler runs in
         threads, an async one on the event loop.
         """
+
+        self._handle_one = handler
 
         def crew(desk: Desk, settlement: Settlement) -> Crew:
             if is_async(handler):
@@ -108,6 +121,7 @@ class Subscription:
             raise SettingsError(f"size={size!r}: allowed are 1 to {MOST_BATCH}")
         if wait_ms < 0:
             raise SettingsError(f"wait_ms={wait_ms!r}: allowed is 0 or more milliseconds")
+        self._handle_one = one_at_a_time(handler)
         call = batch_call(handler, threads=self._settings.machine.has_threads)
 
         def crew(desk: Desk, settlement: Settlement) -> Crew:
@@ -130,6 +144,32 @@ class Subscription:
         if self._session is None:
             raise ConsumerError("seek moves a running subscription: call run first")
         return await self._session.seek(position)
+
+    async def redrive(
+        self, keys: Collection[str] | None = None, *, timeout_s: float = 60.0
+    ) -> dict[str, Redriven]:
+        """Hands parked records of these keys, or of all that are quarantined, to the running
+        handler, each key's in order until one fails; a key whose records are all handled is
+        processed as usual again. Returns what came of each key.
+
+        ``timeout_s``: the longest that the handler runs; it holds the key for a minute more. Any
+        number of processes may redrive: one at a time has a key. Raises ``ConsumerError`` if
+        nothing runs or nothing is parked, ``StoreUnavailable`` if the lot does not answer.
+        """
+        lot, session, handler = self._settings.policies.lot, self._session, self._handle_one
+        if session is None or handler is None or self._stop is None:
+            raise ConsumerError("redrive hands records to a running handler: call run first")
+        if lot is None:
+            raise ConsumerError("there is nothing to redrive: on_failure does not park")
+        if not self._settings.machine.has_threads:
+            raise ConsumerError("a redrive needs threads: there are none in virtual time")
+        loop, stop = asyncio.get_running_loop(), self._stop
+        redrive = OwnRedrive(lot, handler, loop, stop.is_set, session.counters)
+        pool = DaemonPool("shardlane-redrive", 1)
+        try:
+            return await pool.run(redrive.run, None if keys is None else frozenset(keys), timeout_s)
+        finally:
+            pool.close()
 
     def stats(self) -> Stats:
         """How it is doing now. Raises ``ConsumerError`` if it does not run."""
