@@ -38,7 +38,7 @@ RULES = (
         "layers/shardlane/python/shardlane",
         "shardlane",
         (POWERTOOLS,),
-        lazily=("boto3", "botocore", "pydantic"),
+        lazily=("boto3", "botocore", "pydantic", "rich"),
         entries=("shardlane", "shardlane.latency", "shardlane.settings", "shardlane.clock"),
     ),
     Rule("functions", "", ("boto3", "botocore", POWERTOOLS, "shardlane")),

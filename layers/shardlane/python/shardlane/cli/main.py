@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from shardlane.cli import stuck
+from shardlane.cli import consume, stuck
 from shardlane.errors import ShardlaneError
 
 
@@ -24,7 +24,10 @@ class Command(Protocol):
         exit status."""
 
 
-COMMANDS: tuple[Command, ...] = (stuck,)
+COMMANDS: tuple[Command, ...] = (
+    consume,
+    stuck,
+)
 
 
 def parser() -> argparse.ArgumentParser:

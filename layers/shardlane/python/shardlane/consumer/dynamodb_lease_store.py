@@ -40,7 +40,7 @@ class DynamoDBLeaseStore:
         self, table: str, *, multi_stream: bool = False, create: bool = True, **options: Any
     ) -> None:
         """``create``: make the table (on-demand capacity) if there is none. ``options`` are those
-        of boto3's ``Session.client`` (``region_name``, ``endpoint_url``, …)."""
+        of boto3's ``Session.client`` (``region_name``, ``endpoint_url``, …), and ``profile``."""
         if not table:
             raise SettingsError("a DynamoDBLeaseStore needs the name of a table")
         self._table = table
@@ -75,15 +75,16 @@ class DynamoDBLeaseStore:
         from botocore.exceptions import BotoCoreError, ClientError
 
         try:
-            session = boto3.Session()
-            patient = session.client("dynamodb", **self._options)
+            options = dict(self._options)
+            session = boto3.Session(profile_name=options.pop("profile", None))
+            patient = session.client("dynamodb", **options)
             config = Config(
                 connect_timeout=TIMEOUT_S,
                 read_timeout=TIMEOUT_S,
                 retries={"total_max_attempts": 1},
                 max_pool_connections=_THREADS,
             )
-            client = session.client("dynamodb", config=config, **self._options)
+            client = session.client("dynamodb", config=config, **options)
             self._clients += [patient, client]
             self._make_sure_of_table(patient)
             self._check_rows(patient, keys)
