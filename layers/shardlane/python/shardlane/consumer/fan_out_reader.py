@@ -110,6 +110,7 @@ class FanOutReader:
             }
         )
         self._feed.counters.subscribes += 1
+        _log.info("%s: subscribed, %s", self._feed.shard_id, self._feed.opening)
         # Counted from the answer: the service counts from somewhere between the two.
         self._floor.due_s = _now_s() + self._rules.floor_s
         try:

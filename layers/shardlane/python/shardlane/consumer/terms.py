@@ -34,6 +34,8 @@ class Terms:
             raise SettingsError(f"margin_s={self.margin_s}: allowed is 1 or more")
         if self.ttl_s < 3.0:
             raise SettingsError(f"ttl_s={self.ttl_s}: allowed is 3 or more")
+        if self.drain_s < 0:
+            raise SettingsError(f"drain_s={self.drain_s}: allowed is 0 or more")
 
     @property
     def renewal_s(self) -> float:
