@@ -15,9 +15,10 @@ from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.batch import process_partial_response
 
 from shardlane import BadEvent, KeyedBatchProcessor, Record
+from shardlane.batch_metrics import BatchMetrics
 from shardlane.clock import SystemClock
 from shardlane.latency import MESSAGE, Latency, latency_of, log_fields_of
-from shardlane.settings import FunctionSettings
+from shardlane.settings import FunctionSettings, failure_policy
 
 settings = FunctionSettings.from_environ(os.environ)
 logger = Logger(
@@ -27,7 +28,13 @@ metrics = Metrics(
     service=settings.powertools_service_name, namespace=settings.powertools_metrics_namespace
 )
 metrics.set_default_dimensions(label=settings.label)
-processor = KeyedBatchProcessor(workers=settings.workers, log_keys=settings.log_keys, logger=logger)
+processor = KeyedBatchProcessor(
+    workers=settings.workers,
+    on_failure=failure_policy(os.environ),
+    log_keys=settings.log_keys,
+    logger=logger,
+)
+processor.metrics = BatchMetrics(settings.parking_consumer or settings.label)
 clock = SystemClock()
 
 

@@ -109,6 +109,7 @@ def _knows_quarantine(batch: KeyedBatch, desk: ParkingDesk) -> bool:
     """Whether the batch may start: an earlier record of any key may be parked."""
     try:
         batch.quarantined = desk.quarantined_keys()
+        batch.oldest_quarantine_ms = desk.oldest_ms
     except StoreUnavailable as error:
         batch.start_nothing(f"the quarantine cannot be read: {reason_of(error)}")
         return False

@@ -43,6 +43,11 @@ class BatchOutcome(NamedTuple):
     """Why nothing was started at all, if so."""
     outage: bool
     """Whether so many keys failed or are quarantined that nothing more was parked or dropped."""
+    quarantined: int | None
+    """Keys that are; ``None`` without a lot, or if it could not be read."""
+    oldest_quarantine_ms: int | None
+    """Since when (epoch milliseconds) the oldest one has been; ``None`` if it is this invocation's
+    or there is none."""
     first_unsettled: str | None
     """The lowest unsettled outer sequence number: the one identifier that is reported."""
 
@@ -73,6 +78,7 @@ class KeyedBatch:
         "_counts",
         "_draw",
         "_policies",
+        "oldest_quarantine_ms",
         "quarantined",
         "records",
         "schedule",
@@ -84,6 +90,8 @@ class KeyedBatch:
         self.schedule = Schedule(records.keys)
         self.quarantined: set[str] = set()
         """Keys whose records are parked behind one another instead of handled."""
+        self.oldest_quarantine_ms: int | None = None
+        """Since when the oldest of them has been one, before this invocation."""
         self._policies = policies
         self._draw = draw
         self._attempts: dict[int, int] = {}
@@ -172,8 +180,15 @@ class KeyedBatch:
             blocked=counts.blocked,
             outage=counts.outage,
             first_failures=tuple(counts.first_failures.values()),
+            quarantined=self._quarantined_keys(),
+            oldest_quarantine_ms=self.oldest_quarantine_ms,
             first_unsettled=self._lowest(unsettled),
         )
+
+    def _quarantined_keys(self) -> int | None:
+        if self._policies.lot is None or self._counts.blocked is not None:
+            return None
+        return len(self.quarantined)
 
     def _lowest(self, positions: Sequence[int]) -> str | None:
         # As integers: "10" is less than "9" as text. Ties are one outer record.

@@ -25,6 +25,7 @@ from shardlane.policy import FailurePolicy, OnFailure, Policies
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.batch.types import PartialItemFailureResponse
 
+    from shardlane.batch_metrics import BatchMetrics
     from shardlane.typed_value import Model
 
 
@@ -77,8 +78,15 @@ class KeyedBatchProcessor(BasePartialBatchProcessor):
         self._log_keys = log_keys
         self._failure_logger = logger if logger is not None else logging.getLogger("shardlane")
         self._local = threading.local()
-        if self._rules.policies.lot is not None:
-            self._rules.policies.lot.open()  # when the sandbox starts, not in an invocation
+        self.metrics: BatchMetrics | None = None
+        """Told of every invocation's outcome. A processor that parks has one from the start, with
+        the lot's consumer as its dimension: a lot that nobody looks at is a loss in slow motion."""
+        lot = self._rules.policies.lot
+        if lot is not None:
+            from shardlane.batch_metrics import BatchMetrics
+
+            self.metrics = BatchMetrics(lot.consumer)
+            lot.open()  # when the sandbox starts, not in an invocation
 
     def __call__(
         self, records: Sequence[RawRecord], handler: Handler, lambda_context: Any = None
@@ -91,6 +99,9 @@ class KeyedBatchProcessor(BasePartialBatchProcessor):
         """Runs the batch. Results of handlers are not kept: the list is empty."""
         outcome = process(self._invocation, self._rules)
         log_outcome(self._failure_logger, outcome, log_keys=self._log_keys)
+        if self.metrics is not None:
+            clock = self._rules.clock
+            self.metrics.tell(outcome, wall_ms=clock.wall_ms(), now_s=clock.monotonic_s())
         return []
 
     def async_process(self) -> list[tuple[Any, ...]]:

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 
 from shardlane.drivers import MOST_WORKERS
 from shardlane.errors import SettingsError
+from shardlane.policy import FailurePolicy
 
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _NAMESPACE = re.compile(r"[A-Za-z0-9._/#:-]{1,255}")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+_POLICIES = ("stop", "park", "drop")
 _SWITCH = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -34,6 +36,14 @@ class FunctionSettings:
     log_keys: bool = False
     """Whether partition keys may appear in logs: they may be personal data, so off by default."""
     powertools_log_level: str = "INFO"
+    failure_policy: str = "stop"
+    """What becomes of a record that keeps failing: ``stop``, ``park`` or ``drop``."""
+    parking_table: str | None = None
+    """The parking lot's table; ``park`` needs it."""
+    parking_consumer: str | None = None
+    """This mapping's own name in the lot; ``park`` needs it."""
+    parking_bucket: str | None = None
+    """For payloads that no item can hold; unset or empty for none."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> FunctionSettings:
@@ -52,7 +62,45 @@ class FunctionSettings:
             workers=_whole_number(environ, "WORKERS", default=1, most=MOST_WORKERS),
             log_keys=_switch(environ, "LOG_KEYS"),
             powertools_log_level=_level(environ, "POWERTOOLS_LOG_LEVEL"),
+            failure_policy=_policy(environ),
+            parking_table=environ.get("PARKING_TABLE") or None,
+            parking_consumer=environ.get("PARKING_CONSUMER") or None,
+            parking_bucket=environ.get("PARKING_BUCKET") or None,
         )
+
+
+def failure_policy(environ: Mapping[str, str]) -> FailurePolicy:
+    """The policy that ``FAILURE_POLICY`` names (default ``stop``), with the lot of
+    ``PARKING_TABLE``, ``PARKING_CONSUMER`` and ``PARKING_BUCKET``: the variables that the CDK
+    construct ``KeyedConsumer`` sets, so that a policy is swapped where the mapping is declared.
+
+    Raises ``SettingsError`` naming the variable and what is allowed.
+    """
+    policy = _policy(environ)
+    if policy == "stop":
+        return FailurePolicy.stop()
+    if policy == "drop":
+        return FailurePolicy.drop()
+    for name in ("PARKING_TABLE", "PARKING_CONSUMER"):
+        if not environ.get(name):
+            raise SettingsError(f"{name} is not set, and FAILURE_POLICY is park, which needs it")
+    # Not at the top: only a function whose policy parks pays for it.
+    from shardlane.parking.lot import ParkingLot
+
+    return FailurePolicy.park(
+        ParkingLot(
+            table=environ["PARKING_TABLE"],
+            consumer=environ["PARKING_CONSUMER"],
+            bucket=environ.get("PARKING_BUCKET") or None,
+        )
+    )
+
+
+def _policy(environ: Mapping[str, str]) -> str:
+    value = environ.get("FAILURE_POLICY", "stop")
+    if value not in _POLICIES:
+        raise _not_allowed("FAILURE_POLICY", value, ", ".join(_POLICIES))
+    return value
 
 
 def _matching(environ: Mapping[str, str], name: str, pattern: re.Pattern[str], allowed: str) -> str:

@@ -58,6 +58,8 @@ class ParkingDesk:
         self._until_s = until_s
         self._draw = draw
         self._owner = owner
+        self.oldest_ms: int | None = None
+        """Since when the oldest quarantined key is, as ``quarantined_keys`` found it."""
 
     def until(self, until_s: float) -> ParkingDesk:
         """The same desk with another end of its patience."""
@@ -72,7 +74,9 @@ class ParkingDesk:
     def quarantined_keys(self) -> set[str]:
         """P0: must be known before anything starts, because an earlier record of any key may be
         parked."""
-        return {gate.key for gate in self._patiently(lambda: self._store.gates(self.lot.consumer))}
+        gates = self._patiently(lambda: self._store.gates(self.lot.consumer))
+        self.oldest_ms = min((gate.since_ms for gate in gates), default=None)
+        return {gate.key for gate in gates}
 
     def park_first(self, record: Record, reason: str, attempts: int) -> First:
         """T1. The caller treats the key as quarantined whatever the answer: the record is in the
