@@ -455,3 +455,35 @@ def test_a_shard_that_closes_later_still_ends_its_subscription(make_service: Mak
     service.advance(1.01)
     service.until(lambda: feed.ended)
     assert len(feed.events[-1]["ChildShards"]) == 2
+
+
+def test_a_consumer_is_deleting_and_then_gone(make_service: MakeService) -> None:
+    """DeregisterStreamConsumer; ConsumerStatus DELETING."""
+    service = make_service(delays=Delays(status_change_ms=2000))
+    create(service)
+    service.advance(3)
+    consumer = register(service)
+    service.advance(3)
+    service.call("DeregisterStreamConsumer", ConsumerARN=consumer)
+    described = service.call("DescribeStreamConsumer", ConsumerARN=consumer)
+    assert described["ConsumerDescription"]["ConsumerStatus"] == "DELETING"
+    with pytest.raises(Refused, match="ResourceInUseException"):
+        subscribe(service, consumer)
+    service.advance(3)
+    with pytest.raises(Refused, match="ResourceNotFoundException"):
+        service.call("DescribeStreamConsumer", ConsumerARN=consumer)
+
+
+def test_what_retention_removes_before_it_is_pushed_is_gone(make_service: MakeService) -> None:
+    """A record older than the retention period is not accessible to anybody."""
+    day_ms = 24 * 3_600_000
+    limits = Limits(subscription_life_s=None)
+    service = make_service(limits=limits, delays=Delays(push_base_ms=day_ms + 60_000))
+    create(service)
+    feed = subscribe(service, register(service))
+    put(service, data=b"old")
+    service.advance(24 * 3600 + 30)
+    service.until(lambda: len(feed.events) > 0)  # empty ones: it is alive
+    service.advance(60)
+    service.settle()
+    assert received(feed) == []

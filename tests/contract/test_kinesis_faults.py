@@ -214,3 +214,33 @@ def test_a_rule_holds_only_where_it_says(make_service: MakeService) -> None:
     put(service)
     with pytest.raises(Refused, match="InternalFailureException"):
         service.call("PutRecord", StreamARN=other, Data=b"x", PartitionKey="k")
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("GetShardIterator", "ProvisionedThroughputExceededException"),
+        ("SubscribeToShard", "LimitExceededException"),
+        ("ListShards", "LimitExceededException"),
+    ],
+)
+def test_each_operation_is_throttled_with_its_own_error(
+    make_service: MakeService, operation: str, code: str
+) -> None:
+    service = make_service()
+    create(service)
+    consumer = register(service)
+    rule = Fault(kind=FaultKind.THROTTLE, operation=operation, times=1)
+    service.model.faults = FaultPlan((rule,))
+
+    def call() -> None:
+        if operation == "SubscribeToShard":
+            subscribe(service, consumer)
+        elif operation == "ListShards":
+            service.call("ListShards", StreamName=STREAM)
+        else:
+            iterator(service)
+
+    with pytest.raises(Refused, match=code):
+        call()
+    call()

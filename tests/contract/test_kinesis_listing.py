@@ -148,3 +148,12 @@ def test_listing_is_not_a_read(service: Service) -> None:
     create(service)
     for _ in range(30):
         assert len(shards(service)) == 1
+
+
+def test_a_token_does_not_outlive_its_stream(service: Service) -> None:
+    create(service, shards=2)
+    token = service.call("ListShards", StreamName=STREAM, MaxResults=1)["NextToken"]
+    service.call("DeleteStream", StreamName=STREAM)
+    create(service, shards=2)
+    with pytest.raises(Refused, match="ResourceNotFoundException"):
+        service.call("ListShards", NextToken=token)

@@ -344,3 +344,34 @@ def test_millis_behind_latest_is_the_age_of_the_next_unread_record(service: Serv
     assert answer["MillisBehindLatest"] == 0
     service.advance(10)
     assert read(service, answer["NextShardIterator"])["MillisBehindLatest"] == 0
+
+
+def test_a_dry_run_reads_nothing_and_uses_up_nothing(service: Service) -> None:
+    """GetShardIterator and GetRecords: DryRun."""
+    create(service)
+    put(service)
+    position = iterator(service)
+    for _ in range(8):
+        with pytest.raises(Refused, match="DryRunOperationException"):
+            read(service, position, DryRun=True)
+        with pytest.raises(Refused, match="DryRunOperationException"):
+            iterator(service, DryRun=True)
+    assert len(read(service, position)["Records"]) == 1
+
+
+def test_an_iterator_reads_its_own_stream_only(service: Service) -> None:
+    """GetRecords: StreamARN beside a ShardIterator."""
+    create(service)
+    other = create(service, name="other")
+    with pytest.raises(Refused, match="InvalidArgumentException"):
+        read(service, iterator(service), StreamARN=other)
+
+
+@pytest.mark.parametrize("kind", ["AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER"])
+def test_a_number_that_was_not_given_out_yet_is_refused(service: Service, kind: str) -> None:
+    """GetShardIterator: StartingSequenceNumber is one that a put returned."""
+    create(service)
+    number = put(service)["SequenceNumber"]
+    later = number[:18] + str(int(number[18:]) + 10**12).zfill(38)
+    with pytest.raises(Refused, match="InvalidArgumentException"):
+        iterator(service, kind, StartingSequenceNumber=later)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shardlane_lab.local_kinesis.delays import Delays
@@ -316,3 +318,76 @@ def test_on_demand_streams_are_not_resharded_by_hand(service: Service) -> None:
         "UpdateShardCount", StreamName=STREAM, TargetShardCount=8, ScalingType="UNIFORM_SCALING"
     )
     assert len(shards(service, ShardFilter={"Type": "AT_LATEST"})) == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "ShardCount is required"),
+        (
+            {"ShardCount": 1, "StreamModeDetails": {"StreamMode": "ON_DEMAND"}},
+            "ShardCount is not supported",
+        ),
+        ({"ShardCount": 1, "RecordDistributionStrategy": "AUTO"}, "needs a stream in ON_DEMAND"),
+    ],
+)
+def test_a_stream_has_a_shard_count_if_it_is_provisioned(
+    service: Service, settings: dict[str, Any], words: str
+) -> None:
+    """CreateStream: ShardCount, StreamModeDetails, RecordDistributionStrategy."""
+    with pytest.raises(Refused, match=f"ValidationException.*{words}"):
+        service.call("CreateStream", StreamName=STREAM, **settings)
+
+
+def test_records_without_a_key_are_spread_over_an_automatic_stream(service: Service) -> None:
+    """CreateStream: RecordDistributionStrategy AUTO."""
+    service.call(
+        "CreateStream",
+        StreamName=STREAM,
+        StreamModeDetails={"StreamMode": "ON_DEMAND"},
+        RecordDistributionStrategy="AUTO",
+    )
+    put_to = {service.call("PutRecord", StreamName=STREAM, Data=b"x")["ShardId"] for _ in range(4)}
+    assert len(put_to) == 4
+
+
+def test_deleting_a_stream_twice_is_no_error(make_service: MakeService) -> None:
+    """DeleteStream of a stream in status DELETING."""
+    service = make_service(delays=Delays(status_change_ms=5000))
+    service.call("CreateStream", StreamName=STREAM, ShardCount=1)
+    service.advance(6)
+    service.call("DeleteStream", StreamName=STREAM)
+    service.call("DeleteStream", StreamName=STREAM)
+
+
+def test_tag_keys_of_aws_are_reserved(service: Service) -> None:
+    """AddTagsToStream: "aws: … reserved"."""
+    create(service)
+    with pytest.raises(Refused, match=r"InvalidArgumentException.*aws:Owner"):
+        service.call("AddTagsToStream", StreamName=STREAM, Tags={"aws:Owner": "me"})
+
+
+@pytest.mark.parametrize(
+    ("operation", "member", "wrong", "words"),
+    [
+        (
+            "DescribeStreamSummary",
+            "StreamARN",
+            "{stream}/consumer/efo:1",
+            "InvalidArgumentException.*is not the ARN of a stream",
+        ),
+        ("DescribeStreamConsumer", "ConsumerARN", "{stream}", "ValidationException.*'consumerARN'"),
+    ],
+)
+def test_an_arn_of_another_kind_is_refused(
+    service: Service, operation: str, member: str, wrong: str, words: str
+) -> None:
+    made = create(service)
+    with pytest.raises(Refused, match=words):
+        service.call(operation, **{member: wrong.format(stream=made)})
+
+
+def test_a_name_and_an_arn_must_agree(service: Service) -> None:
+    made = create(service)
+    with pytest.raises(Refused, match=r"InvalidArgumentException.*does not match"):
+        service.call("DescribeStreamSummary", StreamName="other", StreamARN=made)

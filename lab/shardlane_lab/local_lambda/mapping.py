@@ -22,6 +22,7 @@ from shardlane_lab.local_lambda.checkpoint import (
     MemoryCheckpoints,
     ShardEnd,
     Since,
+    starting_point,
 )
 from shardlane_lab.local_lambda.errors import MappingFailed
 from shardlane_lab.local_lambda.event_filter import Filters
@@ -156,13 +157,14 @@ class EventSourceMapping:
         readers = []
         for shard in startable(shards, self._finished, self._running):
             self._running.add(shard.shard_id)
-            start = position(shard, known, self._config)
+            start = again = position(shard, known, self._config)
             if start["Type"] == "LATEST":
-                self._ports.checkpoints.save(shard.shard_id, Since(self._ports.wall_ms()))
-            intake = self._intake(shard.shard_id)
-            reader = self._reader(shard.shard_id, intake)
+                since = Since(self._ports.wall_ms())
+                self._ports.checkpoints.save(shard.shard_id, since)
+                again = starting_point(since)
+            reader = self._reader(shard.shard_id, self._intake(shard.shard_id))
             readers.append(reader)
-            group.create_task(self._read_shard(group, work, shard.shard_id, intake, reader, start))
+            group.create_task(self._read_shard(group, work, shard.shard_id, reader, start, again))
         return readers
 
     def _intake(self, shard_id: str) -> ShardIntake:
@@ -183,15 +185,15 @@ class EventSourceMapping:
         mapping: asyncio.TaskGroup,
         work: Work,
         shard_id: str,
-        intake: ShardIntake,
         reader: Reader,
         start: Mapping[str, Any],
+        again: Mapping[str, Any],
     ) -> None:
         """Until the shard has ended and is settled; then its children may start."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(reader.read(start))
-            for each in intake.slices:
-                group.create_task(SliceWorker(work, shard_id, intake, each).run())
+            group.create_task(reader.read(start, again))
+            for each in reader.intake.slices:
+                group.create_task(SliceWorker(work, shard_id, reader.intake, each).run())
         self._ports.checkpoints.save(shard_id, ShardEnd())
         self._finished.add(shard_id)
         self._running.discard(shard_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -22,11 +23,14 @@ PASSING = frozenset(
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 5.0
 
+log = logging.getLogger(__name__)
+
 
 async def patiently(
     kinesis: Kinesis, rng: random.Random, operation: str, request: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Backs off with full jitter; raises ``ServiceError`` for what does not pass."""
+    """Backs off with full jitter, also after a broken connection; raises ``ServiceError`` for
+    what does not pass."""
     ceiling_s = FIRST_PAUSE_S
     while True:
         try:
@@ -34,5 +38,7 @@ async def patiently(
         except ServiceError as error:
             if error.code not in PASSING:
                 raise
+        except ConnectionError as broken:
+            log.debug("%s had no answer: %r", operation, broken)
         await asyncio.sleep(rng.uniform(0.0, ceiling_s))
         ceiling_s = min(LONGEST_PAUSE_S, ceiling_s * 2)

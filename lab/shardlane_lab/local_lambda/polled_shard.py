@@ -26,27 +26,30 @@ class PolledShard:
     ) -> None:
         self._kinesis = kinesis
         self._place = {"StreamARN": stream_arn, "ShardId": shard_id}
-        self._intake = intake
+        self.intake = intake
         self._timing = timing
         self._rng = rng
+        self._again: Mapping[str, Any] = {}
         self.positioned = asyncio.Event()
 
-    async def read(self, position: Mapping[str, Any]) -> None:
-        """Until the end of the shard."""
-        iterator: str | None = await self._open(position)
+    async def read(self, start: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+        """Until the end of the shard. ``again`` is where reading starts anew should the first
+        iterator expire before it brought a record."""
+        self._again = again
+        iterator: str | None = await self._open(start)
         self.positioned.set()
         clock = asyncio.get_running_loop().time
         while iterator is not None:
-            await self._intake.wait_wanted()
+            await self.intake.wait_wanted()
             started_s = clock()
             answer = await self._poll(iterator)
-            self._intake.add(answer["Records"], clock())
+            self.intake.add(answer["Records"], clock())
             iterator = answer.get("NextShardIterator")
             behind = answer["MillisBehindLatest"] > 0
             if iterator is not None:
                 due_s = started_s + self._timing.next_s(behind, self._rng)
                 await asyncio.sleep(max(0.0, due_s - clock()))
-        self._intake.close()
+        self.intake.close()
 
     async def _poll(self, iterator: str) -> dict[str, Any]:
         """Keeps the iterator through throttling; opens a new one after the last record read when
@@ -54,11 +57,11 @@ class PolledShard:
         try:
             return await self._call("GetRecords", {"ShardIterator": iterator})
         except ServiceError as error:
-            last = self._intake.last_read
-            if error.code != "ExpiredIteratorException" or last is None:
+            if error.code != "ExpiredIteratorException":
                 raise
-        reopened = await self._open({"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last})
-        return await self._poll(reopened)
+        last = self.intake.last_read
+        after = {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": last}
+        return await self._poll(await self._open(self._again if last is None else after))
 
     async def _open(self, position: Mapping[str, Any]) -> str:
         request = dict(self._place) | {"ShardIteratorType": position["Type"]}

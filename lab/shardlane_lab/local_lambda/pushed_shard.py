@@ -7,6 +7,7 @@ new one is refused within five seconds of the last.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from typing import Any, cast
@@ -20,6 +21,10 @@ BETWEEN_SUBSCRIPTIONS_S = 5.0
 RETRIED = PASSING | {"ResourceInUseException"}
 REFUSED_PAUSE_S = 1.0
 """Fixed: backing off further would only add to the delay of what waits in the shard."""
+SILENCE_S = 35.0
+"""An idle subscription gets an event every few seconds: one that is silent for so long is dead."""
+
+log = logging.getLogger(__name__)
 
 
 class PushedShard:
@@ -28,31 +33,47 @@ class PushedShard:
     ) -> None:
         self._kinesis = kinesis
         self._place = {"ConsumerARN": consumer_arn, "ShardId": shard_id}
-        self._intake = intake
+        self.intake = intake
         self._subscribed_s = float("-inf")
         self.positioned = asyncio.Event()
 
-    async def read(self, position: Mapping[str, Any]) -> None:
-        """Until the end of the shard, through as many subscriptions as it takes."""
+    async def read(self, start: Mapping[str, Any], again: Mapping[str, Any]) -> None:
+        """Until the end of the shard, through as many subscriptions as it takes. ``again`` is
+        where the next one starts should the first bring no event."""
+        position = await self._drained(await self._subscribe(start), again)
+        while not self.intake.closed:
+            position = await self._drained(await self._subscribe(position), position)
+
+    async def _drained(
+        self, events: AsyncIterator[dict[str, Any]], position: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Takes the events of one subscription until it ends or breaks; returns where the next
+        one starts. Raises ``ServiceError`` for what a next one would not mend."""
         clock = asyncio.get_running_loop().time
-        while not self._intake.closed:
-            events = await self._subscribe(position)
-            self.positioned.set()
-            async with aclosing(cast(Any, events)):
+        self.positioned.set()
+        async with aclosing(cast(Any, events)):
+            while True:
                 try:
-                    async for event in events:
-                        await self._intake.wait_room()
-                        self._intake.add(event["Records"], clock())
-                        position = self._after(event, position)
+                    async with asyncio.timeout(SILENCE_S):
+                        event = await anext(events)
+                except StopAsyncIteration:
+                    return position
+                except (ConnectionError, TimeoutError) as broken:
+                    log.debug("a subscription broke: %r", broken)
+                    return position
                 except ServiceError as error:
                     if error.code not in RETRIED:
                         raise
+                    return position
+                await self.intake.wait_room()
+                self.intake.add(event["Records"], clock())
+                position = self._after(event, position)
 
     def _after(self, event: Mapping[str, Any], position: Mapping[str, Any]) -> Mapping[str, Any]:
         """Where a next subscription starts: what was pushed is in the intake already."""
         continuation = event.get("ContinuationSequenceNumber")
         if continuation is None:  # the last event of a closed shard
-            self._intake.close()
+            self.intake.close()
             return position
         return {"Type": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": continuation}
 

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 from shardlane_lab.local_kinesis.caller import Caller
 from shardlane_lab.local_kinesis.client import InProcessKinesis
 from shardlane_lab.local_kinesis.delays import Delays
+from shardlane_lab.local_kinesis.faults import FaultPlan
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.local_lambda.checkpoint import After, Checkpoint, MemoryCheckpoints, ShardEnd
 from shardlane_lab.local_lambda.function_config import LOCAL_ACCOUNT
@@ -70,6 +71,8 @@ class TrialSettings:
     delays: Delays | None = None
     """``None``: the service answers at once."""
     timing: PollTiming | None = None
+    faults: FaultPlan | None = None
+    """What goes wrong between the stream and the mapping."""
     destination_fails: bool = False
     start_now: bool = True
     """``False``: the mapping starts when the test says ``start``."""
@@ -102,7 +105,10 @@ class MappingTrial:
             observer=self._observe,
         )
         model = Kinesis(
-            delays=self.settings.delays, seed=self.settings.seed, observer=self._observe
+            delays=self.settings.delays,
+            seed=self.settings.seed,
+            observer=self._observe,
+            faults=self.settings.faults,
         )
         self.client = InProcessKinesis(model, wall_ms)
         self._poller = InProcessKinesis(model, wall_ms, Caller.EVENT_SOURCE_MAPPING)
