@@ -11,10 +11,21 @@ import os
 import sys
 from collections.abc import Sequence
 
-from shardlane_lab.cli import dashboard, demo, invoke, kinesis, plan, report, run, up, validate
+from shardlane_lab.cli import (
+    dashboard,
+    demo,
+    invoke,
+    kinesis,
+    plan,
+    poison,
+    report,
+    run,
+    up,
+    validate,
+)
 from shardlane_lab.errors import LabError
 
-COMMANDS = (demo, run, report, dashboard, plan, validate, up, invoke, kinesis)
+COMMANDS = (demo, run, report, dashboard, poison, plan, validate, up, invoke, kinesis)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -18,6 +18,9 @@ from shardlane_lab.report.markup import Markup
 from shardlane_lab.report.palette import ALARM, Stroke, series_stroke
 from shardlane_lab.report.plot.svg import blank, plot_style, svg_markup
 
+_LABELS = 54.0
+"""The room beside an axis with labels."""
+
 _FEW_POINTS = 40
 """So many get a dot each: a line alone would hide where the periods are, or a single one."""
 
@@ -33,7 +36,8 @@ def graph(
 ) -> Markup:
     """``lines`` are the widget's own and its alarms' thresholds."""
     with plot_style():
-        figure, left = blank(*size, left=54.0, right=54.0 if _has_right(drawn) else 14.0)
+        right = _LABELS if _has_right(drawn) else 14.0
+        figure, left = blank(*size, left=_LABELS, right=right, bottom=22.0)
         left.grid(True, axis="y")
         axes = {"left": left}
         if _has_right(drawn):

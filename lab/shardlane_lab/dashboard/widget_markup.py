@@ -129,7 +129,7 @@ def _graphs(
 
 
 def _keys(drawn: Sequence[DrawnSeries], lines: Sequence[Line]) -> Markup:
-    items = [_key(place, each) for place, each in enumerate(drawn)]
+    items = [_key(place, each) for place, each in enumerate(drawn) if each.points]
     items += [
         tag("li", key(Stroke(ALARM, (5, 3))), line.label or f"{line.value:,g}") for line in lines
     ]
@@ -138,9 +138,7 @@ def _keys(drawn: Sequence[DrawnSeries], lines: Sequence[Line]) -> Markup:
 
 def _key(place: int, each: DrawnSeries) -> Markup:
     axis = " (right axis)" if each.series.axis == "right" else ""
-    if each.last is None:
-        return tag("li", f"{each.series.label}{axis}: {NO_DATA}", class_="none")
-    value = tag("b", tick_text(each.last, each.unit))
+    value = tag("b", _value(each.last, each.unit))
     return tag("li", key(series_stroke(place)), f"{each.series.label}{axis}", value)
 
 
@@ -157,7 +155,11 @@ def _numbers(widget: MetricWidget, drawn: Sequence[DrawnSeries]) -> Markup:
 def _notices(
     widget: MetricWidget, drawn: Sequence[DrawnSeries], alarms: Sequence[Alarm]
 ) -> list[Markup]:
-    said = [f"{NO_DATA}: {each.what}, {each.stat}" for each in drawn if not _has_answer(each)]
+    said = [
+        f"{each.series.label}: {NO_DATA} of {each.what}, {each.stat}"
+        for each in drawn
+        if not (each.points or each.problem)
+    ]
     said += [f"not drawn: {each.series.label}: {each.problem}" for each in drawn if each.problem]
     unknown = len(widget.alarm_arns) - len(alarms)
     if unknown:
@@ -165,10 +167,6 @@ def _notices(
     if widget.view not in ("timeSeries", "singleValue"):
         said.append(f"shown as numbers: the view {widget.view}")
     return [tag("ul", *(tag("li", each) for each in said), class_="notices")] if said else []
-
-
-def _has_answer(each: DrawnSeries) -> bool:
-    return bool(each.points) or each.problem is not None
 
 
 def _behind(widget: MetricWidget, drawn: Sequence[DrawnSeries], alarms: Sequence[Alarm]) -> Markup:

@@ -12,6 +12,8 @@ from shardlane_lab.report.compared import Compared
 from shardlane_lab.report.difference import MedianDifference, median_differences
 from shardlane_lab.report.finding import delivery, finding
 from shardlane_lab.report.note import notes
+from shardlane_lab.report.poison.figures import PoisonFigures
+from shardlane_lab.report.poison.words import poison_finding
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.title import short_names
 
@@ -22,10 +24,11 @@ DECIMALS = 3
 """Epoch milliseconds in a double are exact to a quarter of a microsecond; the rest is noise."""
 
 
-def json_report(summaries: Sequence[Summary]) -> str:
+def json_report(summaries: Sequence[Summary], poison: PoisonFigures | None = None) -> str:
     names = short_names([summary.record for summary in summaries])
     document = {
         "schema": SCHEMA,
+        "poison": None if poison is None else _poison(poison),
         "finding": finding(summaries),
         "delivery": delivery(summaries),
         "runs": [
@@ -35,6 +38,19 @@ def json_report(summaries: Sequence[Summary]) -> str:
         "median_differences": median_differences(summaries),
     }
     return json.dumps(_plain(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def _poison(figures: PoisonFigures) -> dict[str, Any]:
+    """Without the dots of the plots."""
+    policies = [_plain_fields(each) for each in figures.policies]
+    for each in policies:
+        del each["dots"], each["poison_dots"]
+    return {
+        "finding": poison_finding(figures),
+        "seed": figures.seed,
+        "setting": figures.setting,
+        "policies": policies,
+    }
 
 
 def _plain(value: Any) -> Any:

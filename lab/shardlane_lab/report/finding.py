@@ -23,6 +23,7 @@ def finding(summaries: Sequence[Summary]) -> str:
         *_fan_out_clauses(summaries),
         *_standard_clauses(summaries),
         *_poller_clauses(summaries),
+        *_library_clauses(summaries),
     ]
     if not clauses:
         return "No consumer received a record."
@@ -59,12 +60,17 @@ def _fan_out_clauses(summaries: Sequence[Summary]) -> Iterable[str]:
     if not spans:
         return
     named = [f"{span} ({short})" if len(spans) > 1 else span for short, span in spans.items()]
+    listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
     unmoved = all(_alike(medians) for medians in found.values())
     whatever = " whatever else read the stream" if unmoved and _readers_differ(summaries) else ""
-    yield f"enhanced fan-out delivered at p50 {' and '.join(named)}{whatever}"
+    yield f"enhanced fan-out delivered at p50 {listed}{whatever}"
 
 
-_FAN_OUT_NAMES: dict[Kind, str] = {"lambda-efo": "Lambda", "boto3-efo": "boto3"}
+_FAN_OUT_NAMES: dict[Kind, str] = {
+    "lambda-efo": "Lambda",
+    "boto3-efo": "boto3",
+    "shardlane-efo": "this library",
+}
 
 
 def _alike(medians: Sequence[Median]) -> bool:
@@ -115,6 +121,15 @@ def _poller_clauses(summaries: Sequence[Summary]) -> Iterable[str]:
             found[pollers] = _pollers(pollers, summary.shards, values)
     for _, clause in sorted(found.items()):
         yield clause
+
+
+def _library_clauses(summaries: Sequence[Summary]) -> Iterable[str]:
+    """Of the first run that has one."""
+    found = (summary.pooled.get("shardlane-polling") for summary in summaries)
+    values = next((each for each in found if each is not None), None)
+    if values is not None:
+        waited = f"{duration_text(values.p50)} at p50 and {duration_text(values.p99)} at p99"
+        yield f"this library's poller waited {waited}"
 
 
 def _pollers(pollers: int, shards: int, values: Distribution) -> str:

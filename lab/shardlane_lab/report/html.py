@@ -9,8 +9,10 @@ from shardlane_lab.report.legend import legend
 from shardlane_lab.report.markup import Markup, tag
 from shardlane_lab.report.note import notes
 from shardlane_lab.report.page_head import page_head
-from shardlane_lab.report.page_section import PageContent, page_sections
+from shardlane_lab.report.page_section import PageContent, Section, page_sections
 from shardlane_lab.report.plotted_run import PlottedRun
+from shardlane_lab.report.poison.figures import PoisonFigures
+from shardlane_lab.report.poison.section import poison_section
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Table
 from shardlane_lab.report.tables import all_tables
@@ -18,29 +20,39 @@ from shardlane_lab.report.title import run_title, short_names
 from shardlane_lab.run_record import Run
 
 
-def html_report(runs: Sequence[Run], summaries: Sequence[Summary]) -> str:
-    """``summaries`` are those of ``runs``, in their order."""
+def html_report(
+    runs: Sequence[Run], summaries: Sequence[Summary], poison: PoisonFigures | None = None
+) -> str:
+    """``summaries`` are those of ``runs``, in their order. A poison comparison comes first."""
     names = short_names([summary.record for summary in summaries])
     plotted = [
         PlottedRun(number, run_title(name, summary.record), run, summary)
         for number, (name, run, summary) in enumerate(zip(names, runs, summaries, strict=True))
     ]
     tables = {table.name: table for table in all_tables(summaries)}
-    body = _body(PageContent(plotted, tables))
-    page = tag("html", page_head(f"Latency report: {', '.join(names)}"), body, lang="en")
-    return f"<!doctype html>\n{page}\n"
+    page = PageContent(plotted, tables)
+    first = [poison_section(poison)] if poison else []
+    parts = [*first, *_parts(page, heading="h2" if poison else "h1")]
+    title = ", ".join([*(["one poison record"] if poison else []), *names])
+    whole = tag("html", page_head(f"Latency report: {title}"), _body(parts), lang="en")
+    return f"<!doctype html>\n{whole}\n"
 
 
-def _body(page: PageContent) -> Markup:
-    sections = page_sections(page)
-    links = [tag("li", tag("a", "Results", href="#results"))]
-    links += [tag("li", tag("a", each.link, href=f"#{each.name}")) for each in sections]
+def _parts(page: PageContent, heading: str) -> Sequence[Section]:
+    if not page.runs:
+        return ()
+    return [Section("results", "Results", _results(page, heading)), *page_sections(page)]
+
+
+def _body(parts: Sequence[Section]) -> Markup:
+    """The first part's heading is the page's."""
+    links = [tag("li", tag("a", each.link, href=f"#{each.name}")) for each in parts]
     header = tag(
         "header",
         tag("span", tag("strong", "shardlane lab"), " · latency report"),
         tag("nav", tag("ul", *links), aria_label="Sections"),
     )
-    main = tag("main", _results(page), *(each.content for each in sections), id="main")
+    main = tag("main", *(each.content for each in parts), id="main")
     footer = tag(
         "footer",
         tag(
@@ -54,14 +66,14 @@ def _body(page: PageContent) -> Markup:
     return tag("body", skip, header, main, footer)
 
 
-def _results(page: PageContent) -> Markup:
+def _results(page: PageContent, heading: str) -> Markup:
     summaries = [each.summary for each in page.runs]
     lead = "Arrival in the stream to receipt, in ms."
     if any(summary.published for summary in summaries):
         lead += " Under each figure the published one and the ratio to it, bold if over 25 % apart."
     return tag(
         "section",
-        tag("h1", finding(summaries)),
+        tag(heading, finding(summaries), class_="finding"),
         tag("p", delivery(summaries), class_="lede"),
         tag("p", lead, class_="quiet"),
         *page.table("results"),

@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shardlane_lab.report.legend import MARKS, legend
+from shardlane_lab.report.poison.figures import PoisonFigures
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Group, Table
-from shardlane_lab.report.tables import results_table
+from shardlane_lab.report.tables import poison_table, results_table
 from shardlane_lab.report.wording import ratio_text
 
 
-def markdown_report(summaries: Sequence[Summary]) -> str:
+def markdown_report(summaries: Sequence[Summary], poison: PoisonFigures | None = None) -> str:
     """Every cell as ``68.1 c (68.3, ×1.00)``: the run's figure and its mark, then the published
-    one and the ratio."""
-    table = results_table(summaries)
-    blocks = [block for group in table.groups for block in _group(table, group)]
+    one and the ratio. A poison comparison comes first."""
+    tables = [poison_table(poison)] if poison else []
+    if summaries:
+        tables.append(results_table(summaries))
+    return "\n\n".join(block for table in tables for block in _table(table)) + "\n"
+
+
+def _table(table: Table) -> Iterable[str]:
+    for group in table.groups:
+        yield from _group(table, group)
+    yield from table.notes
     meanings = [f"{mark} = {basis}: {meaning}" for mark, basis, meaning in legend(table.bases)]
-    return "\n\n".join([*blocks, *table.notes, " ".join(meanings)]).rstrip() + "\n"
+    if meanings:
+        yield " ".join(meanings)
 
 
 def _group(table: Table, group: Group) -> Iterable[str]:
-    yield f"**{_escaped(group.title)}** ({_escaped(group.caption)})"
+    if group.title:
+        yield f"**{_escaped(group.title)}** ({_escaped(group.caption)})"
     lines = [_line(table.columns), _line(["---", *["---:"] * (len(table.columns) - 1)])]
     lines += [_line([_cell(cell) for cell in row]) for row in group.rows]
     yield "\n".join(lines)

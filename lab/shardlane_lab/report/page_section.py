@@ -16,6 +16,7 @@ from shardlane_lab.report.run_plots import (
     batch_figures,
     below_the_axis,
     ecdf_figures,
+    gauge_figures,
     minute_figures,
     over_time_figures,
     thinning,
@@ -70,6 +71,7 @@ def page_sections(page: PageContent) -> Sequence[Section]:
         _over_time(page),
         _batches(page),
         _reads(page),
+        _gauges(page),
         _subscriptions(page),
         _sends(page),
         _clocks(page),
@@ -144,6 +146,18 @@ def _reads(page: PageContent) -> Section | None:
         "GetRecords calls of all consumers that share the stream. The band is the published range; "
         "pale bars are minutes that were not whole.",
         [*plots, *page.table("ranges"), *page.folded("minutes", "Minute by minute")],
+    )
+
+
+def _gauges(page: PageContent) -> Section | None:
+    plots = [gauge_figures(page.runs)] if "gauges" in page.tables else []
+    return _section(
+        "gauges",
+        "Channel",
+        "Channel depth and lag of long-running consumers",
+        "How many records wait in the channel, and how late the consumer is. A channel that stays "
+        "full holds its readers up: back-pressure, and no record is dropped.",
+        [*plots, *page.table("gauges")],
     )
 
 

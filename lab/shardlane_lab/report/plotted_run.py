@@ -6,9 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from shardlane_lab.gauge import Gauge
 from shardlane_lab.report.delivery import deliveries
+from shardlane_lab.report.gauge_summary import gauges_by_label
 from shardlane_lab.report.palette import Stroke, strokes
-from shardlane_lab.report.plot.over_time import Dot
+from shardlane_lab.report.plot.dots import Dot
 from shardlane_lab.report.plot.scale import Span, latency_span
 from shardlane_lab.report.summary import Summary, samples_by_label
 from shardlane_lab.run_record import Run
@@ -38,6 +40,11 @@ class PlottedRun:
             label: sorted(sample.arrival_to_receive_ms for sample in samples)
             for label, samples in self.samples.items()
         }
+
+    @cached_property
+    def gauges(self) -> Mapping[str, Sequence[Gauge]]:
+        """By label, in the order of time."""
+        return gauges_by_label(self.run)
 
     @cached_property
     def strokes(self) -> Mapping[str, Stroke]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from shardlane_lab.gauge import Gauge
 from shardlane_lab.report.consumer_summary import ConsumerSummary
 from shardlane_lab.report.html_table import named_key
 from shardlane_lab.report.markup import Markup, tag
@@ -12,9 +13,10 @@ from shardlane_lab.report.minutes import SUCCESSFUL, THROTTLED, Minute, MinuteRa
 from shardlane_lab.report.palette import KINDS, MUTED, Colour
 from shardlane_lab.report.plot.batch_bars import batch_plot
 from shardlane_lab.report.plot.ecdf import ecdf_plot
+from shardlane_lab.report.plot.gauge_line import gauge_plot
 from shardlane_lab.report.plot.minute_bars import minute_plot
 from shardlane_lab.report.plot.over_time import MOST_DOTS, over_time_plot
-from shardlane_lab.report.plot.scale import FLOOR_MS
+from shardlane_lab.report.plot.scale import FLOOR_MS, tick_text
 from shardlane_lab.report.plotted_run import PlottedRun, common_span
 from shardlane_lab.report.tables.batches import function_batches
 from shardlane_lab.report.wording import count_text, duration_text, plural
@@ -103,6 +105,21 @@ def minute_figures(runs: Sequence[PlottedRun]) -> Markup:
     return _by_run(runs, panels)
 
 
+def gauge_figures(runs: Sequence[PlottedRun]) -> Markup:
+    """Channel depth and lag of each consumer that says how it does."""
+    depth = _Gauged(
+        "channel", lambda gauge: gauge.channel_depth, lambda value: f"{value:g}", count_text
+    )
+    lag = _Gauged("lag", lambda gauge: gauge.lag_ms, tick_text, duration_text)
+
+    def panels(each: PlottedRun) -> Iterable[Markup]:
+        for place, label in enumerate(each.gauges):
+            yield _gauge_figure(each, label, depth, runs, f"channel-{each.number}-{place}")
+            yield _gauge_figure(each, label, lag, runs, f"lag-{each.number}-{place}")
+
+    return _by_run(runs, panels)
+
+
 def below_the_axis(runs: Sequence[PlottedRun]) -> Sequence[str]:
     """What a logarithmic axis has no place for."""
     latencies = [each for run in runs for values in run.latencies_ms.values() for each in values]
@@ -123,6 +140,36 @@ def thinning(runs: Sequence[PlottedRun]) -> Sequence[str]:
         f"Of more than {MOST_DOTS:,} records of a consumer the slowest hundredth is drawn whole, "
         "and of the rest as many as fit, chosen by chance.",
     )
+
+
+@dataclass(frozen=True)
+class _Gauged:
+    noun: str
+    value: Callable[[Gauge], float]
+    tick: Callable[[float], str]
+    write: Callable[[float], str]
+
+
+def _gauge_figure(
+    each: PlottedRun, label: str, gauged: _Gauged, runs: Sequence[PlottedRun], name: str
+) -> Markup:
+    start_ms = each.summary.record.started_ms
+    points = [
+        ((gauge.at_ms - start_ms) / 1000, gauged.value(gauge)) for gauge in each.gauges[label]
+    ]
+    everywhere = (g for run in runs for gauges in run.gauges.values() for g in gauges)
+    highest = f"{gauged.noun}, at most {gauged.write(max(value for _, value in points))}"
+    plot = gauge_plot(
+        points,
+        each.strokes[label],
+        seconds=each.summary.record.seconds,
+        top=max(gauged.value(gauge) for gauge in everywhere),
+        write=gauged.tick,
+        size=PANEL,
+        name=name,
+        label=f"{label}: {highest}",
+    )
+    return _figure(_named(each, label, highest), plot)
 
 
 @dataclass(frozen=True)

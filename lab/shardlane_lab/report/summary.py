@@ -11,6 +11,7 @@ from shardlane_lab.published import NOTHING_PUBLISHED, PublishedRound, published
 from shardlane_lab.report.clock import ClockCheck, clock_checks
 from shardlane_lab.report.consumer_summary import ConsumerSummary, summarise_consumer
 from shardlane_lab.report.delivery import deliveries
+from shardlane_lab.report.gauge_summary import GaugeSummary, gauge_summaries
 from shardlane_lab.report.minutes import Minutes, minutes
 from shardlane_lab.report.send_summary import SendSummary, summarise_send
 from shardlane_lab.report.subscription import Subscription, subscriptions
@@ -34,6 +35,8 @@ class Summary:
     minutes: Minutes | None
     """None when the run has no metrics."""
     subscriptions: tuple[Subscription, ...]
+    gauges: tuple[GaugeSummary, ...]
+    """Of the consumers that say how they do: the library's long-running ones."""
     clocks: tuple[ClockCheck, ...]
     strangers: Mapping[str, int]
     """Samples under labels that the run record does not name, which no figure counts."""
@@ -63,6 +66,7 @@ def summarise(run: Run) -> Summary:
         send=summarise_send(record, own, published),
         minutes=minutes(run, published),
         subscriptions=subscriptions(run, published),
+        gauges=gauge_summaries(run),
         clocks=clock_checks(record, known),
         strangers={
             label: len(samples) for label, samples in by_label.items() if label not in known

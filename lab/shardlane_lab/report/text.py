@@ -8,17 +8,49 @@ from collections.abc import Iterable, Sequence
 from shardlane_lab.report.finding import delivery, finding
 from shardlane_lab.report.legend import MARKS, legend
 from shardlane_lab.report.note import notes
+from shardlane_lab.report.poison.figures import PoisonFigures
+from shardlane_lab.report.poison.words import (
+    NAMES,
+    keys_held_up,
+    poison_conditions,
+    poison_finding,
+)
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Group, Row, Table
-from shardlane_lab.report.tables import all_tables
+from shardlane_lab.report.tables import all_tables, poison_table
 from shardlane_lab.report.title import run_title, short_names
 from shardlane_lab.report.wording import ratio_text
 
 WIDTH = 100
 GAP = "  "
+_BAR = 40
 
 
-def text_report(summaries: Sequence[Summary]) -> str:
+def text_report(summaries: Sequence[Summary], poison: PoisonFigures | None = None) -> str:
+    """A poison comparison comes first."""
+    parts = [*([poison_text(poison)] if poison else []), *([_runs(summaries)] if summaries else [])]
+    return "\n".join(parts)
+
+
+def poison_text(figures: PoisonFigures) -> str:
+    blocks = [
+        _wrap(f"{poison_finding(figures)} {poison_conditions(figures)}"),
+        "\n".join(_held_up_bars(figures)),
+        "\n".join(table_lines(poison_table(figures))),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _held_up_bars(figures: PoisonFigures) -> Iterable[str]:
+    """Keys held up, as bars; one key of many still has a mark."""
+    names = {each.policy: NAMES[each.policy] for each in figures.treated}
+    width = max(map(len, names.values()))
+    for each in figures.treated:
+        bar = "█" * round(_BAR * each.held_up / each.keys) or ("▏" if each.held_up else "")
+        yield f"{names[each.policy]:<{width}}  {bar} {keys_held_up(each)} keys held up"
+
+
+def _runs(summaries: Sequence[Summary]) -> str:
     results, *others = all_tables(summaries)
     blocks = [
         _wrap(f"{finding(summaries)} {delivery(summaries)}"),

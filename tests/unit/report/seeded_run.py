@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+from shardlane_lab.gauge import Gauge, gauge_data
 from shardlane_lab.metric import Datum, dimensions, per_minute
 from shardlane_lab.run_record import ConsumerRecord, Kind, Run, RunRecord
 from shardlane_lab.sample import Sample
@@ -15,6 +16,7 @@ from shardlane_lab.sample import Sample
 START_MS = 1_780_000_000_000.0
 STREAM = "order-events"
 RATE_PER_S = 5.0
+LIBRARY = ConsumerRecord(label="shardlane-polling", kind="shardlane-polling")
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,13 @@ def seeded_run(
     seconds: float = 60.0,
     pollers: int = 1,
     published_round: str | None = "1",
+    library: bool = False,
     **changes: Any,
 ) -> Run:
-    """A whole run; ``changes`` replace fields of its record."""
+    """A whole run; ``library``: with a consumer of the library, which says how it does.
+    ``changes`` replace fields of its record."""
     rng = random.Random(seed)
-    consumers = _consumers(pollers)
+    consumers = (*_consumers(pollers), *((LIBRARY,) if library else ()))
     records = list(_records(rng, seconds))
     samples = [
         sample for consumer in consumers for sample in _received(rng, consumer, records, pollers)
@@ -57,8 +61,9 @@ def seeded_run(
         consumers=consumers,
         environment={"delays": "measured", "seed": seed, "limiter": "token-bucket"},
     )
-    metrics = per_minute(_metrics(rng, consumers, seconds, pollers), START_MS)
-    return Run(replace(record, **changes), samples, metrics)
+    gauges = list(_gauges(rng, seconds)) if library else []
+    data = [*_metrics(rng, consumers, seconds, pollers), *gauge_data(gauges)]
+    return Run(replace(record, **changes), samples, per_minute(data, START_MS), gauges)
 
 
 def _consumers(pollers: int) -> tuple[ConsumerRecord, ...]:
@@ -117,6 +122,8 @@ def _latency_ms(rng: random.Random, kind: Kind, record: _Sent, pollers: int) -> 
             return round(25 + rng.uniform(0, 102) + late, 1)
         case "lambda-standard":
             return round(12 + 995 - (record.arrival_ms - START_MS) % 995, 1)
+        case "shardlane-polling" | "shardlane-efo":
+            return round(rng.lognormvariate(5.0, 0.8), 1)
         case "boto3-get-records":
             if pollers == 1:
                 return round(rng.lognormvariate(5.1, 0.85), 1)
@@ -135,6 +142,22 @@ def _sample(label: str, record: _Sent, recv_ms: float, batch: int) -> Sample:
         shard_id="shardId-000000000000",
         sequence_number=record.sequence_number,
     )
+
+
+def _gauges(rng: random.Random, seconds: float) -> Iterator[Gauge]:
+    """A handler that is slow for a while in the middle: the channel fills and empties."""
+    for second in range(int(seconds)):
+        slow = seconds * 0.3 < second < seconds * 0.6
+        depth = min(64, rng.randrange(4) + (60 if slow else 0))
+        lag_ms = rng.uniform(80, 300) + (150 * (second - seconds * 0.3) if slow else 0)
+        yield Gauge(
+            label=LIBRARY.label,
+            at_ms=START_MS + second * 1000,
+            channel_depth=depth,
+            lag_ms=round(lag_ms, 1),
+            unsettled=depth + 5,
+            keys_aside=int(slow),
+        )
 
 
 def _metrics(

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from shardlane_lab.report.poison.figures import write_poison
 from shardlane_lab.report.write import write_report
 from shardlane_lab.run_record import write_run
 from tests.unit.report.chromium_pipe import Page, Scheme, chromium_page, find_chromium
+from tests.unit.report.poison_by_hand import poison_by_hand
 from tests.unit.report.seeded_run import seeded_run
 
 CHROMIUM = find_chromium()
@@ -54,7 +56,10 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     write_run(folder / "1", seeded_run(seconds=80))
     write_run(folder / "2", seeded_run(seconds=80, seed=2, pollers=3, published_round="2"))
-    write_report([folder / "1", folder / "2"], folder / "report.html")
+    write_run(folder / "3", seeded_run(seconds=80, published_round=None, library=True))
+    write_poison(folder / "poison", poison_by_hand())
+    folders = [folder / name for name in ("1", "2", "3", "poison")]
+    write_report(folders, folder / "report.html")
     return folder / "report.html"
 
 
@@ -75,7 +80,8 @@ def test_the_page_is_whole_at_every_width_and_in_both_modes(
     assert browser.requests == [report.as_uri()]
     assert browser.evaluate("document.documentElement.scrollWidth") == width
     drawn = browser.evaluate(PLOTS_DRAWN)
-    assert len(drawn) == 20
+    # poison: 3; runs: the distribution, dots a consumer, batches, reads; channel and lag
+    assert len(drawn) == 3 + (1 + 4 + 2 + 2) + (1 + 6 + 2 + 2) + (1 + 5 + 2 + 2 + 2)
     assert all(drawn)
     assert browser.evaluate(SMALLEST_PLOT_TEXT) >= 8.5
 

@@ -12,8 +12,10 @@ import pytest
 from shardlane_lab.report.html import html_report
 from shardlane_lab.report.markup import Markup, join, tag
 from shardlane_lab.report.palette import COLOURS
+from shardlane_lab.report.poison.figures import PoisonFigures
 from shardlane_lab.report.summary import summarise
 from shardlane_lab.run_record import Run
+from tests.unit.report.poison_by_hand import poison_by_hand
 from tests.unit.report.seeded_run import seeded_run
 
 VOID = {"meta", "link", "line", "path", "use", "rect"}
@@ -49,8 +51,8 @@ class Outline(HTMLParser):
         return [attributes for each, attributes in self.elements if each == name]
 
 
-def page_of(*runs: Run) -> str:
-    return html_report(runs, [summarise(run) for run in runs])
+def page_of(*runs: Run, poison: PoisonFigures | None = None) -> str:
+    return html_report(runs, [summarise(run) for run in runs], poison)
 
 
 @pytest.fixture(scope="module")
@@ -133,8 +135,42 @@ def test_the_finding_comes_first_and_the_skip_link_before_it(page: str, outline:
     body = page.split("<body>", 1)[1]
     assert body.startswith('<a href="#main" class="skip">')
     assert len(outline.of("h1")) == 1
-    assert body.index("<h1>Enhanced fan-out delivered at p50") < body.index("<table")
+    assert body.index('<h1 class="finding">Enhanced fan-out delivered at p50') < body.index(
+        "<table"
+    )
     assert body.index("<table") < body.index("<h2")
+
+
+def test_a_poison_comparison_comes_first() -> None:
+    page = page_of(seeded_run(seconds=5), poison=poison_by_hand())
+    outline = Outline(page)
+    assert outline.misplaced == []
+    main = page.split("<main", 1)[1]
+    assert main.index('<section id="poison"') < main.index('<section id="results"')
+    assert len(outline.of("h1")) == 1
+    assert main.index("<h1>One record that cannot be handled") < main.index("<h2")
+    labels = [each["aria-label"] or "" for each in outline.of("svg") if "aria-label" in each]
+    assert [label.split(":")[0] for label in labels[:3]] == [
+        "PARK",
+        "STOP",
+        "Powertools' BatchProcessor",
+    ]
+
+
+def test_a_poison_comparison_stands_alone() -> None:
+    outline = Outline(page_of(poison=poison_by_hand()))
+    assert [each.get("id") for each in outline.of("section")] == ["poison"]
+
+
+def test_channel_and_lag_are_drawn_for_consumers_that_say_how_they_do(page_of_one: str) -> None:
+    page = page_of(seeded_run(seconds=5, library=True))
+    labels = re.findall(r'aria-label="(shardlane-polling: [^"]+)"', page)
+    assert [label.split(", at most ")[0] for label in labels] == [
+        "shardlane-polling: channel",
+        "shardlane-polling: lag",
+    ]
+    assert '<section id="gauges"' in page
+    assert '<section id="gauges"' not in page_of_one
 
 
 def test_several_runs_show_their_differences_and_one_does_not(page: str, page_of_one: str) -> None:

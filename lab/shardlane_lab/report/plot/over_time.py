@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from matplotlib.axes import Axes
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
-
 from shardlane_lab.report.markup import Markup
 from shardlane_lab.report.palette import Stroke
-from shardlane_lab.report.plot.scale import FLOOR_MS, Span, set_latency_axis
+from shardlane_lab.report.plot.dots import Dot, draw_dots
+from shardlane_lab.report.plot.scale import Span, set_latency_axis
 from shardlane_lab.report.plot.svg import blank, plot_style, svg_markup
 
 MOST_DOTS = 4000
@@ -24,9 +21,6 @@ _MANY = 1000
 _DOT_OF_MANY = 2.2
 _DOT_OF_FEW = 3.6
 
-Dot = tuple[float, float]
-"""Seconds since the start of the run, latency in ms."""
-
 
 def over_time_plot(
     dots: Sequence[Dot],
@@ -38,6 +32,7 @@ def over_time_plot(
     name: str,
     label: str,
 ) -> Markup:
+    """``dots``: seconds since the start of the run, latency in ms."""
     in_minutes = seconds >= 120
     with plot_style():
         figure, axes = blank(*size)
@@ -49,7 +44,8 @@ def over_time_plot(
         shown = thinned(dots)
         width = _DOT_OF_MANY if len(shown) > _MANY else _DOT_OF_FEW
         for layer in range(_LAYERS):
-            _draw(axes, [(at_s / unit_s, ms) for at_s, ms in shown[layer::_LAYERS]], stroke, width)
+            dots_of_layer = [(at_s / unit_s, ms) for at_s, ms in shown[layer::_LAYERS]]
+            draw_dots(axes, dots_of_layer, stroke.colour, width=width, opacity=0.55)
         return svg_markup(figure, name=name, label=label)
 
 
@@ -61,21 +57,3 @@ def thinned(dots: Sequence[Dot]) -> list[Dot]:
     slowest = min(len(dots) // 100, MOST_DOTS // 2)
     rest = random.Random(0).sample(by_latency[:-slowest], MOST_DOTS - slowest)
     return sorted([*rest, *by_latency[-slowest:]])
-
-
-def _draw(axes: Axes, dots: Sequence[Dot], stroke: Stroke, width: float) -> None:
-    """One path of strokes without length, which a round cap makes dots: a tenth of the bytes of
-    a marker each."""
-    if not dots:
-        return
-    vertices = [(at, max(FLOOR_MS, ms)) for at, ms in dots for _ in ("move", "line")]
-    codes = [Path.MOVETO, Path.LINETO] * len(dots)
-    dotted = PathPatch(
-        Path(vertices, codes),
-        fill=False,
-        edgecolor=stroke.colour.stand_in,
-        alpha=0.55,
-        linewidth=width,
-        capstyle="round",
-    )
-    axes.add_artist(dotted)  # unlike add_patch this does not measure every dot

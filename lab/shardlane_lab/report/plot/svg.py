@@ -67,14 +67,19 @@ def plot_style() -> Iterator[None]:
 
 
 def blank(
-    width: float, height: float, *, left: float = _LEFT, right: float = _RIGHT
+    width: float,
+    height: float,
+    *,
+    left: float = _LEFT,
+    right: float = _RIGHT,
+    bottom: float = _BOTTOM,
 ) -> tuple[Figure, Axes]:
     """A transparent figure with one pair of axes; sizes are the SVG's own units, pixels at scale
     1. Margins are fixed, so that plots of one size line up whatever their labels are."""
     figure = Figure(figsize=(width / 72, height / 72))
     figure.patch.set_visible(False)
-    inner = (width - left - right, height - _TOP - _BOTTOM)
-    axes = figure.add_axes((left / width, _BOTTOM / height, inner[0] / width, inner[1] / height))
+    inner = (width - left - right, height - _TOP - bottom)
+    axes = figure.add_axes((left / width, bottom / height, inner[0] / width, inner[1] / height))
     return figure, axes
 
 

@@ -9,7 +9,9 @@ from shardlane_lab.report.table import Table
 from shardlane_lab.report.tables.batches import batches_table
 from shardlane_lab.report.tables.clocks import clocks_table
 from shardlane_lab.report.tables.differences import differences_table
+from shardlane_lab.report.tables.gauges import gauges_table
 from shardlane_lab.report.tables.minutes import minutes_table, ranges_table
+from shardlane_lab.report.tables.poison import poison_table
 from shardlane_lab.report.tables.results import results_table
 from shardlane_lab.report.tables.sends import sends_table
 from shardlane_lab.report.tables.subscriptions import subscriptions_table
@@ -19,7 +21,9 @@ __all__ = [
     "batches_table",
     "clocks_table",
     "differences_table",
+    "gauges_table",
     "minutes_table",
+    "poison_table",
     "ranges_table",
     "results_table",
     "sends_table",
@@ -36,6 +40,7 @@ def all_tables(summaries: Sequence[Summary]) -> tuple[Table, ...]:
         batches_table(summaries),
         ranges_table(summaries),
         minutes_table(summaries),
+        gauges_table(summaries),
         subscriptions_table(summaries),
         clocks_table(summaries),
     )

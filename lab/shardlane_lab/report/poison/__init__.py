@@ -1,0 +1,1 @@
+"""The poison figure: what one record that cannot be handled does to the other keys."""
