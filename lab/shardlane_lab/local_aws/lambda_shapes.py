@@ -10,8 +10,7 @@ from shardlane_lab.local_lambda.template_values import MappingSpec
 
 
 def function_shape(config: FunctionConfig) -> dict[str, Any]:
-    """The answer of GetFunctionConfiguration. The values of environment variables are left out:
-    nothing here asks for them."""
+    """The answer of GetFunctionConfiguration."""
     return {
         "FunctionName": config.name,
         "FunctionArn": config.arn,
@@ -23,6 +22,7 @@ def function_shape(config: FunctionConfig) -> dict[str, Any]:
         "Version": "$LATEST",
         "State": "Active",
         "LastUpdateStatus": "Successful",
+        "Environment": {"Variables": dict(config.environment)},
         "LoggingConfig": {"LogFormat": "Text", "LogGroup": config.log_group_name},
     }
 

@@ -69,7 +69,13 @@ def template(folder: Path) -> Path:
     without. Returns the file that mends all of them when it is there."""
     mended = folder / "mended"
     app = SynthesizedApp(folder)
-    variables = {"Variables": {"MENDED": str(mended)}}
+    variables = {
+        "Variables": {
+            "MENDED": str(mended),
+            "PARKING_TABLE": ref("Table"),
+            "PARKING_CONSUMER": CONSUMER,
+        }
+    }
     once = {
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
         "StartingPosition": "TRIM_HORIZON",
@@ -117,10 +123,18 @@ def template(folder: Path) -> Path:
 class Stage:
     """The running stack. ``shardlane`` is the command line in this process."""
 
-    def __init__(self, stack: LocalStack, loop: asyncio.AbstractEventLoop, mended: Path) -> None:
+    def __init__(
+        self,
+        stack: LocalStack,
+        loop: asyncio.AbstractEventLoop,
+        mended: Path,
+        lines: list[tuple[str, str]],
+    ) -> None:
         self._stack = stack
         self._loop = loop
         self.mended = mended
+        self.lines = lines
+        """Function name and line, as they were logged."""
         self.variables = stack.variables()
         self.kinesis = local_client("kinesis", stack.kinesis_endpoint, "us-east-1")
 
@@ -143,13 +157,29 @@ class Stage:
 
     def shardlane(self, *arguments: str, status: int = 0) -> str:
         """What the command prints, to whichever stream."""
-        written = io.StringIO()
-        with contextlib.redirect_stdout(written), contextlib.redirect_stderr(written):
-            assert main(arguments) == status, written.getvalue()
-        return written.getvalue()
+        found, written, errors = self._ran(arguments)
+        assert found == status, written + errors
+        return written + errors
 
-    def shardlane_json(self, *arguments: str, status: int = 0) -> Any:
-        return json.loads(self.shardlane(*arguments, "--json", status=status))
+    def shardlane_json(self, *arguments: str, errors: bool = True) -> Any:
+        """What it prints as JSON; ``errors=False``: beside what it says to standard error."""
+        status, written, said = self._ran((*arguments, "--json"))
+        assert status == 0, written + said
+        assert not (errors and said), said
+        return json.loads(written)
+
+    def shardlane_either(self, *arguments: str) -> str:
+        """For a command whose status is its finding."""
+        status, written, said = self._ran(arguments)
+        assert status in (0, 1), written + said
+        return written
+
+    @staticmethod
+    def _ran(arguments: tuple[str, ...]) -> tuple[int, str, str]:
+        written, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(written), contextlib.redirect_stderr(errors):
+            status = main(arguments)
+        return status, written.getvalue(), errors.getvalue()
 
 
 def eventually(look: Callable[[], Any], within_s: float = 60.0) -> Any:
@@ -157,7 +187,7 @@ def eventually(look: Callable[[], Any], within_s: float = 60.0) -> Any:
     deadline = time.monotonic() + within_s
     while not (found := look()):
         assert time.monotonic() < deadline, f"nothing within {within_s} s"
-        time.sleep(0.05)
+        time.sleep(0.3)
     return found
 
 
@@ -168,11 +198,12 @@ def running(folder: Path) -> Iterator[Stage]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    stack = LocalStack(read_assembly(folder))
+    lines: list[tuple[str, str]] = []
+    stack = LocalStack(read_assembly(folder), on_log=lambda *line: lines.append(line))
     try:
         asyncio.run_coroutine_threadsafe(stack.__aenter__(), loop).result(120)
         try:
-            stage = Stage(stack, loop, mended)
+            stage = Stage(stack, loop, mended, lines)
             yield stage
             stage.kinesis.close()
         finally:

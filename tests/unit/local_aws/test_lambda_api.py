@@ -42,6 +42,7 @@ def through_the_api(folder: Path, use: Callable[[Any], Any]) -> Any:
             code_folder=folder,
             timeout_s=20,
             reserved_concurrency=3,
+            environment={"PARKING_TABLE": "parking"},
         )
         function = LocalFunction(config)
         api = LambdaApi({"billing": function})
@@ -159,6 +160,7 @@ def test_a_function_is_described_and_invoked(tmp_path: Path) -> None:
         20,
         "/aws/lambda/billing",
     )
+    assert described["Environment"]["Variables"] == {"PARKING_TABLE": "parking"}
     assert reserved == 3
     assert well == {"seen": {"n": 1}, "remaining": True}
     assert kind == "Unhandled"

@@ -34,6 +34,7 @@ def failing(**fields: Any) -> Failing:
         "first_ms": NOW_MS - 10 * MINUTE_MS,
         "last_ms": NOW_MS - MINUTE_MS,
         "invocations": 9,
+        "longest_gap_ms": 2 * MINUTE_MS,
         "attempts": 27,
         "reason": "ValueError: a bad amount",
         "action": "stop",

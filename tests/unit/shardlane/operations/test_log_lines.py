@@ -84,6 +84,7 @@ def test_a_json_line_names_record_attempts_action_reason_and_key(lines: Lines) -
         first_ms=0,
         last_ms=2 * SECOND_MS,
         invocations=3,
+        longest_gap_ms=SECOND_MS,
         attempts=6,
         reason="ValueError: a bad amount; really",
         action="stop",

@@ -94,3 +94,11 @@ def test_one_failure_is_none_unless_the_age_stands_too() -> None:
 def test_a_failure_of_long_ago_is_over() -> None:
     long_ago = failing(last_ms=NOW_MS - 6 * MINUTE_MS)
     assert suspects(Logged(failing=(long_ago,)), (), NOW_MS).named == ()
+
+
+@pytest.mark.parametrize(("quiet_s", "suspected"), [(89, True), (91, False)], ids=str)
+def test_a_record_without_a_new_failure_for_three_pauses_has_got_through(
+    quiet_s: int, suspected: bool
+) -> None:
+    last = failing(last_ms=NOW_MS - quiet_s * 1000, longest_gap_ms=10_000)
+    assert bool(suspects(Logged(failing=(last,)), (), NOW_MS).named) is suspected

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from shardlane.cli import consume, stuck
+from shardlane.cli import consume, parked, peek, redrive, stuck
 from shardlane.errors import ShardlaneError
 
 
@@ -25,8 +25,11 @@ class Command(Protocol):
 
 
 COMMANDS: tuple[Command, ...] = (
-    consume,
     stuck,
+    peek,
+    parked,
+    redrive,
+    consume,
 )
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from botocore import exceptions as aws
 
+from shardlane.errors import ParkingError
 from shardlane.operations.errors import OperationError
 
 _DENIED = frozenset(
@@ -44,9 +45,16 @@ _THROTTLED = frozenset(
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Raises what botocore raises as ``OperationError``."""
+    """Raises what botocore raises as ``OperationError``, also where a parking store has put its
+    own error around it."""
     try:
         yield
+    except ParkingError as error:
+        cause = error.__cause__
+        if not isinstance(cause, aws.BotoCoreError | aws.ClientError):
+            raise
+        where, _, _ = str(error).partition(": ")
+        raise OperationError(f"{where}: {explanation(cause)}") from error
     except (aws.BotoCoreError, aws.ClientError) as error:
         raise OperationError(explanation(error)) from error
 

@@ -41,6 +41,8 @@ class Failing:
     first_ms: int
     last_ms: int
     invocations: int
+    longest_gap_ms: int = 0
+    """Between two of its lines: how long the mapping pauses before it tries again."""
     attempts: int | None
     """Of the handler, if the lines say them all."""
     reason: str
@@ -135,6 +137,7 @@ def _added(before: Failing | None, now: Failing) -> Failing:
         first_ms=before.first_ms,
         last_ms=now.last_ms,
         invocations=before.invocations + 1,
+        longest_gap_ms=max(before.longest_gap_ms, now.last_ms - before.last_ms),
         attempts=attempts,
         reason=now.reason,
         action=now.action,

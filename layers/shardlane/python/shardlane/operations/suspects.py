@@ -10,6 +10,8 @@ from shardlane.operations.log_lines import Failing, Logged
 
 RECENT_MS = 5 * 60_000
 """A mapping that fails tries again within this, whatever pause it makes between its retries."""
+LOG_DELAY_MS = 60_000
+"""A line is found in the log within this."""
 STANDING_PERIODS = 5
 """Fewer agree by chance. Five agree only if the mapping stands, or moves at less than a quarter of
 the pace at which records arrive."""
@@ -40,9 +42,18 @@ def suspects(logged: Logged, ages: Series, now_ms: float) -> Suspects:
     """A record that failed in one invocation only is no suspect yet, unless the age stands too:
     the next invocation may have settled it."""
     window = standing_still(ages, now_ms)
-    recent = [each for each in logged.failing if now_ms - each.last_ms <= RECENT_MS]
+    recent = [each for each in logged.failing if _is_recent(each, now_ms)]
     named = tuple(each for each in recent if each.invocations > 1 or window is not None)
     return Suspects(named=named, window=window)
+
+
+def _is_recent(failing: Failing, now_ms: float) -> bool:
+    """Pauses grow by at most a factor of two or so: after three of the longest, no new line means
+    that the record has got through."""
+    quiet_ms = RECENT_MS
+    if failing.invocations > 1:
+        quiet_ms = min(RECENT_MS, LOG_DELAY_MS + 3 * failing.longest_gap_ms)
+    return now_ms - failing.last_ms <= quiet_ms
 
 
 def standing_still(ages: Series, now_ms: float) -> Window | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from shardlane.parking.place import key_hash
@@ -35,11 +36,16 @@ def shown_key(key: str, *, in_clear: bool) -> str:
     return key if in_clear else f"sha256:{key_hash(key)[:HASH_DIGITS]}…"
 
 
+def counted(count: int, thing: str) -> str:
+    """``"1 key"``, ``"2 keys"``."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
 def bytes_text(size: int) -> str:
     return f"{size:,} bytes"
 
 
-def table(rows: list[tuple[str, ...]], headings: tuple[str, ...]) -> list[str]:
+def table(rows: Sequence[tuple[str, ...]], headings: tuple[str, ...]) -> list[str]:
     """Aligned columns, two spaces apart; the last one is as long as it is."""
     widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
     return [

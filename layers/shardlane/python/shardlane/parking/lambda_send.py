@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import boto3
@@ -22,10 +23,19 @@ _NOT_RUN = frozenset({RedriveRefused.__name__, StoreUnavailable.__name__})
 class LambdaSend:
     """A ``Send`` that invokes a function and waits for its answer."""
 
-    def __init__(self, function: str, *, timeout_s: float, client: Any = None) -> None:
+    def __init__(
+        self,
+        function: str,
+        *,
+        timeout_s: float,
+        client: Any = None,
+        read: Callable[[Any], Sent] | None = None,
+    ) -> None:
         """``function``: name or ARN, with the alias that the mapping uses. ``timeout_s``: its
-        time-out. ``client``: a boto3 Lambda client that does not repeat calls."""
+        time-out. ``client``: a boto3 Lambda client that does not repeat calls. ``read``: what a
+        response means; default: a ``KeyedBatchProcessor``'s."""
         self._function = function
+        self._read = read or _answer
         self._client = client or boto3.client(
             "lambda",
             # Never repeated by the SDK: a second invocation would run the handler twice.
@@ -51,7 +61,7 @@ class LambdaSend:
             return Sent(Answer.UNKNOWN, f"{self._function}: {error}")
         if "FunctionError" in response:
             return _function_error(payload)
-        return _answer(payload)
+        return self._read(payload)
 
     def _refused(self, error: ClientError) -> Sent:
         # The service runs nothing for a 4xx (throttled, no such function, no permission); after a
