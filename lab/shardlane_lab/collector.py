@@ -85,6 +85,12 @@ class Collector:
     def all_arrived(self) -> bool:
         return all(self.missing(label) == 0 for label in self.samples)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more is to come: all have arrived, or what has not was given up with a
+        poison record."""
+        return self.all_arrived or self.poison > 0
+
     def all_samples(self) -> list[Sample]:
         """Every sample, by label and then in the order of receipt."""
         return [sample for samples in self.samples.values() for sample in samples]

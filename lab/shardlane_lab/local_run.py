@@ -80,7 +80,7 @@ class LocalRun:
             course.start()
             await self._until_sent(producer, consumers, course)
             await self._until_received(consumers)
-            self._complete = self._collector.all_arrived
+            self._complete = self._collector.has_ended
         for remark in self._collector.remarks[:10]:
             self._progress.say(remark)
 

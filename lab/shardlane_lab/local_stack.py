@@ -193,7 +193,7 @@ class LocalStack:
         if not spec.enabled:
             return
         ports = MappingPorts(
-            kinesis=InProcessKinesis(self._model, system_wall_ms, Caller.EVENT_SOURCE_MAPPING),
+            kinesis=InProcessKinesis(self._model, system_wall_ms, self._caller(spec)),
             invoke=self._lambda.watched(spec.uuid, function.invoke),
             wall_ms=system_wall_ms,
             observer=self._observe,
@@ -203,6 +203,17 @@ class LocalStack:
         mapping = EventSourceMapping(spec.config, identity, ports, self._options.timing)
         self._mappings.append(mapping)
         self._run(mapping.run())
+
+    def _caller(self, spec: MappingSpec) -> Caller:
+        """One standard mapping on a stream is never refused, as in the published measurement;
+        nothing says so of several, so they share the shards' reads as everybody does."""
+        standard = [
+            each
+            for each in self._template.mappings
+            if each.enabled and each.consumer is None and each.stream == spec.stream
+        ]
+        shares = spec.consumer is None and len(standard) > 1
+        return Caller.API if shares else Caller.EVENT_SOURCE_MAPPING
 
     async def _destination(self, spec: MappingSpec) -> Destination | None:
         if spec.on_failure is None:

@@ -30,6 +30,8 @@ class Progress:
             console=self._console, auto_refresh=False, transient=True, redirect_stdout=False
         )
         self._drawn_s = float("-inf")
+        self._begun_s: float | None = None
+        """When the first record had just been sent."""
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
@@ -50,6 +52,8 @@ class Progress:
 
     def update(self, collector: Collector, elapsed_s: float, seconds: float) -> None:
         now_s = time.monotonic()
+        if self._begun_s is None and elapsed_s > 0:
+            self._begun_s = now_s
         if self._console.is_terminal:
             if now_s - self._drawn_s >= 1 / REDRAW_PER_S:
                 self._drawn_s = now_s
@@ -58,12 +62,20 @@ class Progress:
             self._drawn_s = now_s
             self.say(
                 f"{min(elapsed_s, seconds):.0f} of {seconds:.0f} s, {len(collector.sent)} sent, "
-                f"{collector.received} received"
+                f"{collector.received} received, {self._estimate(elapsed_s, seconds)}"
             )
 
+    def _estimate(self, elapsed_s: float, seconds: float) -> str:
+        """In this machine's time: virtual time passes as fast as the machine allows."""
+        left_s = seconds - elapsed_s
+        if left_s <= 0:
+            return "waiting for the last records"
+        if elapsed_s <= 0 or self._begun_s is None:
+            return f"{left_s:.0f} s left"
+        return f"{left_s * (time.monotonic() - self._begun_s) / elapsed_s:.0f} s left"
+
     def _view(self, collector: Collector, elapsed_s: float, seconds: float) -> Group:
-        left_s = max(0.0, seconds - elapsed_s)
-        tail = f"{left_s:.0f} s left" if left_s else "waiting for the last records"
+        tail = self._estimate(elapsed_s, seconds)
         head = Text.assemble((self._title, "bold"), f" · {len(collector.sent)} sent · {tail}")
         bar = ProgressBar(total=seconds, completed=min(elapsed_s, seconds), width=60)
         return Group(head, bar, _table(collector))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from shardlane_lab.errors import LabError
+from shardlane_lab.run_folders import run_folders
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -15,7 +16,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="report runs that are on disk, side by side",
         description="Prints the tables of one or more runs and, with --html, writes the page.",
     )
-    parser.add_argument("runs", nargs="+", type=Path, metavar="DIR", help="folder of a run")
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="DIR", help="folder of a run, or of runs"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON instead of tables")
     form.add_argument("--markdown", action="store_true", help="print the main tables for a page")
@@ -27,9 +30,10 @@ def execute(given: argparse.Namespace) -> int:
     from shardlane_lab.report.write import write_report
 
     try:
-        print(_render(given)(given.runs))
+        folders = run_folders(given.runs)
+        print(_render(given)(folders))
         if given.html is not None:
-            write_report(given.runs, given.html)
+            write_report(folders, given.html)
     except (FileNotFoundError, ValueError) as error:
         raise LabError(str(error)) from error
     return 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 
+from shardlane_lab.consumer_names import Names
 from shardlane_lab.experiment import Experiment
 from shardlane_lab.experiment_record import described
 from shardlane_lab.metric import MinuteStatistic, per_minute
-from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
+from shardlane_lab.run_record import Run, RunRecord
 from shardlane_lab.sample import Sample
 from shardlane_lab.simulator.from_experiment import (
     check_fast,
@@ -21,33 +22,12 @@ from shardlane_lab.simulator.from_experiment import (
 )
 from shardlane_lab.simulator.model import simulate_shard
 from shardlane_lab.simulator.parameters import H0, Parameters
-from shardlane_lab.simulator.reader import Reader
 from shardlane_lab.simulator.service_metrics import data_of
 from shardlane_lab.simulator.shard_run import ShardRun
 from shardlane_lab.virtual_time import EPOCH_MS
 
 SHARD_ID = "shardId-000000000000"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """What things are called in the run's metrics: as the CDK app that ships names them."""
-
-    stream: str = "order-events"
-    function: str = "order-latency"
-    """Followed by ``-standard`` or ``-efo``."""
-
-    def of(self, reader: Reader, surfaced: int = 0) -> ConsumerRecord:
-        kind = reader.kind
-        return ConsumerRecord(
-            label=reader.label,
-            kind=kind,
-            surfaced_throttles=surfaced,
-            function=f"{self.function}-{kind.removeprefix('lambda-')}"
-            if reader.is_mapping
-            else None,
-            efo_consumer=None if reader.shares_reads else f"{self.stream}-{kind}",
-        )
+NAMES = Names()
 
 
 def simulate(
@@ -55,7 +35,7 @@ def simulate(
     *,
     seed: int,
     calibration: Parameters = H0,
-    names: Names = Names(),
+    names: Names = NAMES,
 ) -> Run:
     """The same arguments give the same run; ``write_run`` writes it. Raises ``ExperimentError``
     for an experiment that the fast model cannot play."""
@@ -63,7 +43,10 @@ def simulate(
     load, readers = load_of(experiment), readers_of(experiment)
     parameters = parameters_of(experiment, calibration)
     run = simulate_shard(load, readers, parameters, seed, schedule_of(experiment))
-    consumers = tuple(names.of(each.reader, len(each.surfaced_ms)) for each in run.readings)
+    consumers = tuple(
+        names.of(each.reader.label, each.reader.kind, len(each.surfaced_ms))
+        for each in run.readings
+    )
     put_ms = run.arrivals.written_ms - run.arrivals.sent_ms
     record = RunRecord(
         name=experiment.name,

@@ -50,8 +50,8 @@ class Latency(NamedTuple):
     shard_id: str
     scheduled_ms: float | None = None
     key: str | None = None
-    handle_ms: float = 0.0
-    """What its handling is to take; in no log line."""
+    handle_ms: float | None = None
+    """What its handling is to take, if the record says so; in no log line."""
 
     @property
     def arrival_to_receive_ms(self) -> float:
@@ -108,7 +108,7 @@ def latency_of(
         shard_id=record.shard_id,
         scheduled_ms=payload.scheduled_ms,
         key=record.partition_key if with_key else None,
-        handle_ms=payload.handle_ms,
+        handle_ms=payload.handle_ms or None,
     )
 
 
