@@ -48,6 +48,8 @@ class ConsumerRecord:
     """The Lambda function's name, for its metrics."""
     efo_consumer: str | None = None
     """The registered stream consumer's name, for its metrics."""
+    mapping_uuid: str | None = None
+    """The event source mapping's UUID, for its metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

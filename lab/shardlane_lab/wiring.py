@@ -52,6 +52,7 @@ class Wiring:
                 kind=each.consumer.kind,
                 function=each.mapping.function,
                 efo_consumer=each.mapping.consumer,
+                mapping_uuid=each.mapping.uuid,
             )
             for each in self.lambdas
         ]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
 from shardlane_lab.collector import Collector
-from shardlane_lab.consumer_names import Names
+from shardlane_lab.consumer_names import Names, virtual_mapping_uuid
 from shardlane_lab.experiment import FAN_OUT_KINDS, MAPPING_KINDS, Consumer, Experiment
 from shardlane_lab.experiment_mapping import (
     SHIPPED,
@@ -36,7 +35,6 @@ from shardlane_lab.simulator.parameters import Parameters
 from shardlane_lab.virtual_time import wall_ms
 
 Running = Coroutine[Any, Any, None]
-_UUIDS = uuid.UUID("00000000-0000-4000-8000-000000000000")
 
 
 class Readers:
@@ -128,7 +126,7 @@ class Readers:
             observer=self._observer,
         )
         identity = MappingIdentity(
-            uuid=str(uuid.uuid5(_UUIDS, named.label)),
+            uuid=virtual_mapping_uuid(named.label),
             function_name=function.name,
             function_arn=function.arn,
             invoke_identity_arn=f"{function.arn}/role",
