@@ -1,5 +1,5 @@
-"""The fast model and the local service in virtual time are two programs of one mechanism, and find
-the same figures."""
+"""The fast model and a run of the product's own code in virtual time are two programs of one
+mechanism, and find the same figures."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from statistics import median
 import numpy as np
 import pytest
 
+from shardlane_lab import experiment_file
+from shardlane_lab.progress import Progress
+from shardlane_lab.run_record import Run
+from shardlane_lab.simulated.run import SimulatedRun
 from shardlane_lab.simulator.figures import Figures, Quantiles, quantiles
 from shardlane_lab.simulator.parameters import H0
 from shardlane_lab.simulator.seeds import run_seeds
 from shardlane_lab.simulator.validate import round_setting
-from tests.unit.simulator.virtual_round import VirtualRound
+from shardlane_lab.virtual_time import run_virtual
 
 pytestmark = pytest.mark.slow(
-    "two rounds of ten minutes on the local service, for the retry quota drains in the seventh only"
+    "two rounds of ten minutes of the product's own code: the retry quota drains in the seventh"
 )
 
 SECONDS = 600.0
@@ -34,12 +38,18 @@ COMPARED = [
 
 
 @pytest.fixture(scope="module")
-def service() -> list[VirtualRound]:
-    """Round 2 on the local service: two seeds of ten minutes."""
-    rounds = [VirtualRound(pollers=3, seconds=SECONDS, seed=seed) for seed in (0, 1)]
-    for each in rounds:
-        each.run()
-    return rounds
+def service() -> list[Run]:
+    """Round 2 on the product's own code: two seeds of ten minutes."""
+    return [round_2(seed) for seed in (1, 2)]
+
+
+def round_2(seed: int) -> Run:
+    described = experiment_file.load(experiment_file.find("round-2"))
+    seeded = described.service.model_copy(update={"seed": seed})
+    with Progress("round-2") as progress:
+        simulated = SimulatedRun(described.model_copy(update={"service": seeded}), progress)
+        run_virtual(simulated.run())
+    return simulated.result()
 
 
 @pytest.fixture(scope="module")
@@ -53,32 +63,42 @@ def of(found: dict[str, Quantiles], label: str, name: str) -> float:
     return median(float(getattr(found[each], name)) for each in labels)
 
 
-def summary(played: VirtualRound) -> dict[str, Quantiles]:
-    found = {label: quantiles(np.array(values)) for label, values in played.latency_ms.items()}
+def summary(played: Run) -> dict[str, Quantiles]:
+    latency_ms: dict[str, list[float]] = {}
+    for sample in played.samples:
+        latency_ms.setdefault(sample.label, []).append(sample.arrival_to_receive_ms)
+    found = {label: quantiles(np.array(values)) for label, values in latency_ms.items()}
     return {label: each for label, each in found.items() if each is not None}
+
+
+def throttled_per_minute(played: Run) -> float:
+    rows = [row for row in played.statistics if row.name == "ReadProvisionedThroughputExceeded"]
+    return sum(row.sum for row in rows if row.minute < SECONDS / 60) * 60 / SECONDS
+
+
+def surfaced(played: Run) -> int:
+    return sum(each.surfaced_throttles for each in played.record.consumers)
 
 
 @pytest.mark.parametrize(("label", "name", "apart"), COMPARED)
 def test_latencies(
-    service: list[VirtualRound], model: list[Figures], label: str, name: str, apart: float
+    service: list[Run], model: list[Figures], label: str, name: str, apart: float
 ) -> None:
     played = median(of(summary(each), label, name) for each in service)
     modelled = median(of(dict(each.latency_ms), label, name) for each in model)
     assert played == pytest.approx(modelled, rel=apart)
 
 
-def test_everybody_has_everything(service: list[VirtualRound]) -> None:
+def test_everybody_has_everything(service: list[Run]) -> None:
     for each in service:
-        assert {len(values) for values in each.latency_ms.values()} == {3000}
+        assert each.record.complete
+        assert len(each.samples) == 6 * 3000
 
 
-def test_throttles_and_what_surfaces_of_them(
-    service: list[VirtualRound], model: list[Figures]
-) -> None:
+def test_throttles_and_what_surfaces_of_them(service: list[Run], model: list[Figures]) -> None:
     """Both drain the retry quota in about the same minute."""
-    throttled = median(each.throttled_per_minute for each in service)
-    surfaced = median(each.surfaced for each in service)
+    throttled = median(throttled_per_minute(each) for each in service)
     assert throttled == pytest.approx(median(each.throttled_per_minute for each in model), rel=0.15)
-    assert surfaced == pytest.approx(
+    assert median(surfaced(each) for each in service) == pytest.approx(
         median(sum(each.surfaced.values()) for each in model), rel=0.25
     )
