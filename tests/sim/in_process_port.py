@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from shardlane.consumer.errors import KinesisRefused
+from shardlane.consumer.errors import KinesisRefused, KinesisUnreachable
 from shardlane_lab.local_kinesis.client import InProcessKinesis
 from shardlane_lab.local_kinesis.errors import ServiceError
 from shardlane_lab.local_kinesis.model import Kinesis
+
+
+@contextmanager
+def translated(operation: str) -> Iterator[None]:
+    """The port's exceptions for the local Kinesis' own."""
+    try:
+        yield
+    except ServiceError as error:
+        raise KinesisRefused(error.code, error.message, operation) from error
+    except ConnectionError as error:
+        raise KinesisUnreachable(f"{operation}: {error}") from error
 
 
 class InProcessPort:
@@ -19,16 +31,12 @@ class InProcessPort:
         self._service_ms = service_ms
 
     async def call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        try:
+        with translated(operation):
             return await self._kinesis.call(operation, request)
-        except ServiceError as error:
-            raise KinesisRefused(error.code, error.message, operation) from error
 
     async def subscribe(self, request: Mapping[str, Any]) -> InProcessEvents:
-        try:
+        with translated("SubscribeToShard"):
             return InProcessEvents(self._kinesis.subscribe(request))
-        except ServiceError as error:
-            raise KinesisRefused(error.code, error.message, "SubscribeToShard") from error
 
     def service_ms(self) -> float:
         return self._service_ms()
@@ -42,10 +50,8 @@ class InProcessEvents:
         self._events = events
 
     async def next_event(self) -> Mapping[str, Any] | None:
-        try:
+        with translated("SubscribeToShard"):
             return await anext(self._events, None)
-        except ServiceError as error:
-            raise KinesisRefused(error.code, error.message, "SubscribeToShard") from error
 
     async def close(self) -> None:
         await self._events.aclose()  # type: ignore[attr-defined]

@@ -157,7 +157,9 @@ class FanOutReader:
         if lived_s >= self._rules.early_s:
             self._early_ends = 0
             return
-        self._early_ends += 1
+        # Nobody can take over a subscription that is younger than the floor: that was the network.
+        if lived_s >= self._rules.floor_s:
+            self._early_ends += 1
         if self._alone and self._early_ends >= self._rules.early_ends:
             raise ConsumerEvicted(
                 f"the registered consumer {self._consumer_arn} is used by another process: this "
