@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock clean
+.PHONY: help setup demo test soak check format lock clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,6 +28,10 @@ demo: setup ## Compare the four consumers on this machine: two rounds of 30 s, r
 
 test: setup ## The whole test suite
 	@$(BIN)/python -m pytest -n 2 --dist loadscope
+
+SHARE ?= 1
+soak: setup ## Hours of fuzzing, property tests and random histories (SHARE=0.01: minutes)
+	@$(BIN)/python tools/soak.py --share $(SHARE)
 
 check: setup ## Format, lint, types, import directions, code shape
 	@$(BIN)/ruff format --check .

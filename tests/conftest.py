@@ -13,7 +13,8 @@ from stacks.synth import synthesize
 # The suite tries the same examples every time, so that a change is judged by itself; `make soak`
 # draws new ones.
 settings.register_profile("suite", derandomize=True, deadline=None)
-settings.register_profile("soak", max_examples=2_000, deadline=None)
+EXAMPLES = int(os.environ.get("HYPOTHESIS_EXAMPLES", "2000"))
+settings.register_profile("soak", max_examples=EXAMPLES, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 
 

@@ -6,7 +6,9 @@ import argparse
 import asyncio
 import json
 import signal
-from typing import TYPE_CHECKING
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, TextIO
 
 from shardlane_lab.cli.kinesis import port_number
 from shardlane_lab.cli.options import add_app, template
@@ -43,7 +45,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         help="answer at once, or as late as the service did in the published measurement",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the delays (default: 0)")
-    parser.add_argument("--json", action="store_true", help="print the variables as JSON")
+    parser.add_argument(
+        "--json", action="store_true", help="print the variables as JSON, and logs to stderr"
+    )
     parser.add_argument("--quiet", action="store_true", help="do not print the functions' logs")
     add_app(parser)
     parser.set_defaults(execute=execute)
@@ -79,8 +83,9 @@ async def _serve(deployed: Template, options: StackOptions, given: argparse.Name
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
-    on_log = None if given.quiet else (lambda name, line: print(f"{name}  {line}", flush=True))
-    async with LocalStack(deployed, options, on_log=on_log) as stack:
+    logs = sys.stderr if given.json else sys.stdout  # a program that reads JSON reads nothing else
+    show = partial(_show_log, file=logs)
+    async with LocalStack(deployed, options, on_log=None if given.quiet else show) as stack:
         _say(stack, as_json=given.json)
         failing = asyncio.create_task(stack.wait())
         stopping = asyncio.create_task(stopped.wait())
@@ -90,6 +95,10 @@ async def _serve(deployed: Template, options: StackOptions, given: argparse.Name
             failing.result()  # a part of the stack failed: this raises why
         failing.cancel()
         await asyncio.gather(failing, return_exceptions=True)
+
+
+def _show_log(name: str, line: str, *, file: TextIO) -> None:
+    print(f"{name}  {line}", file=file, flush=True)
 
 
 def _say(stack: LocalStack, *, as_json: bool) -> None:

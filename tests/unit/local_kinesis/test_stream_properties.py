@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shardlane_lab.local_kinesis.errors import ServiceError
@@ -201,7 +201,6 @@ class PushedReader(LineageReader):
 ACTIONS = ["put", "put", "put", "poll", "poll", "push", "push", "split", "merge", "scale", "wait"]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 40)), max_size=60))
 def test_each_reader_gets_every_record_once_and_in_order_of_its_key(
     actions: list[tuple[str, int]],
@@ -225,7 +224,6 @@ def test_each_reader_gets_every_record_once_and_in_order_of_its_key(
         assert by_key == {key: put for key, put in world.put.items() if put}
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 6), st.integers(0, 300)), min_size=1, max_size=60),
     st.integers(100, 30_000),
@@ -251,7 +249,6 @@ def test_writes_never_exceed_a_shards_limits_and_are_not_under_granted(
         records_left -= granted
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 400), min_size=1, max_size=150))
 def test_reads_are_granted_within_one_call_of_the_ideal_bucket(gaps_ms: list[float]) -> None:
     """Against a bucket computed with exact arithmetic: never more, and at most one call less."""
