@@ -18,6 +18,8 @@ from stacks.setting_rules import (
 )
 
 DEFAULT_STAGE = "dev"
+LONGEST_REDRIVEN_S = 870
+"""A function runs 900 s at most, and the redrive function has to outlast the one it invokes."""
 
 Stage = Text(r"[a-z][a-z0-9]{0,15}", "1 to 16 lower-case letters and digits, a letter first")
 StreamName = Text(r"[a-zA-Z0-9_.-]{1,128}", "1 to 128 of the characters a-z A-Z 0-9 _ . -")
@@ -34,6 +36,11 @@ MetricNamespace = Text(
     r"(?!AWS/)[a-zA-Z0-9_.#/-]{1,255}",
     "1 to 255 of the characters a-z A-Z 0-9 _ . # / -, not starting with AWS/",
 )
+KeyArn = Text(
+    r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/(mrk-[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})",
+    "a key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID",
+)
+Address = Text(r"[^\s@]{1,64}@[^\s@]{1,255}", "an e-mail address")
 LogRetention = OneOf(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827)
 
 
@@ -41,8 +48,7 @@ LogRetention = OneOf(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 7
 class MappingSettings:
     """An event source mapping on Kinesis. Ranges: Lambda API, CreateEventSourceMapping.
 
-    Endless retries and an endless age (-1, the service's defaults) are not allowed: one record
-    that always fails would then hold up its shard until retention deletes the rest.
+    What is left out of ``retry_attempts`` and ``max_record_age_s`` goes with the stage's policy.
     """
 
     batch_size: Annotated[int, WholeNumber(1, 10_000)] = 100
@@ -54,9 +60,9 @@ class MappingSettings:
     starting_position: Annotated[str, OneOf("LATEST", "TRIM_HORIZON")] = "LATEST"
     """Of a new mapping. It cannot be changed: another value replaces the mapping, which then
     forgets its place."""
-    retry_attempts: Annotated[int, WholeNumber(0, 10_000)] = 10
-    max_record_age_s: Annotated[int, WholeNumber(60, 604_800)] = 3_600
-    """A failing batch is given up when its records are older."""
+    retry_attempts: Annotated[int | None, WholeNumber(0, 10_000)] = None
+    max_record_age_s: Annotated[int | None, WholeNumber(60, 604_800)] = None
+    """A failing batch is given up when its records are older. Not with the policy ``park``."""
     bisect_on_error: Annotated[bool, Flag()] = True
 
 
@@ -71,6 +77,9 @@ class ConsumerSettings:
     up a shard."""
     workers: Annotated[int, WholeNumber(1, 64)] = 4
     """Threads that handle keys of one batch."""
+    reserved_concurrency: Annotated[int | None, WholeNumber(1, 1_000)] = None
+    """Of the account's concurrency, for this function alone and at most. It needs one for each
+    shard and parallel batch, and one for a redrive."""
     log_keys: Annotated[bool, Flag()] = False
     """Whether partition keys may be in logs; they may name people."""
     log_level: Annotated[str, OneOf("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")] = "INFO"
@@ -92,7 +101,14 @@ class StageSettings:
     stage: str = DEFAULT_STAGE
     """In the stacks' names; the key in ``stages``, so not a setting itself."""
     removal: Annotated[str, OneOf("destroy", "retain")] = "retain"
-    """What becomes of the stream, the queue and the logs when their stack is deleted."""
+    """What becomes of the stream, the parking lot, the queue and the logs when their stack is
+    deleted."""
+    policy: Annotated[str, OneOf("park", "stop", "drop")] = "park"
+    """What becomes of a record that keeps failing. ``park`` costs one read of the lot at the start
+    of every invocation."""
+    architecture: Annotated[str, OneOf("arm64", "x86_64")] = "arm64"
+    key_arn: Annotated[str | None, KeyArn] = None
+    """A key of one's own that encrypts stream, lot, queue and buckets instead of AWS's keys."""
     stream_name: Annotated[str, StreamName] = "order-events"
     shard_count: Annotated[int, WholeNumber(1, 10_000)] = 1
     stream_retention_hours: Annotated[int, WholeNumber(24, 8_760)] = 24
@@ -109,6 +125,19 @@ class StageSettings:
     on_failure_retention_days: Annotated[int, WholeNumber(1, 14)] = 14
     """How long the on-failure queue keeps what was given up (Amazon SQS, MessageRetentionPeriod:
     14 days at most)."""
+    on_failure: Annotated[str, OneOf("queue", "bucket")] = "queue"
+    """Where a batch goes that was given up: what it was, or the whole event."""
+    on_failure_bucket_days: Annotated[int, WholeNumber(1, 3_650)] = 90
+    payload_bucket: Annotated[bool, Flag()] = False
+    """Whether the lot can hold payloads above 350,000 bytes."""
+    redrive_every_min: Annotated[int | None, WholeNumber(1, 1_440)] = None
+    """How often parked keys are tried again; left out, `shardlane redrive` does it by hand."""
+    alarm_email: Annotated[str | None, Address] = None
+    """Who is told of the alarms."""
+    parked_after_s: Annotated[int, WholeNumber(1, 604_800)] = 3_600
+    """How long a key may be parked before its alarm goes off."""
+    load: Annotated[bool, Flag()] = False
+    """Whether there is a function that sends load from inside the region."""
     late_after_s: Annotated[int, WholeNumber(1, 604_800)] = 60
     """Iterator age above which a consumer counts as late and its alarm goes off."""
     tags: Annotated[Mapping[str, str], Tags()] = field(default_factory=dict)
@@ -135,7 +164,25 @@ def stage_settings(stage: object, stages: object) -> StageSettings:
     settings = override(StageSettings(stage=stage), stages[stage], f"stages.{stage}")
     _check_stream(stages[stage], f"stages.{stage}")
     _check_names(settings, f"stages.{stage}")
+    _check_redrive(settings, f"stages.{stage}")
     return settings
+
+
+def _check_redrive(settings: StageSettings, path: str) -> None:
+    if settings.redrive_every_min is None:
+        return
+    if settings.policy != "park":
+        raise SettingsError(
+            f"{path}.redrive_every_min is {settings.redrive_every_min}, but {path}.policy is "
+            f"{settings.policy!r}, which parks nothing; allowed: with the policy 'park'"
+        )
+    for name in ("standard", "efo"):
+        timeout_s = getattr(settings, name).timeout_s
+        if timeout_s > LONGEST_REDRIVEN_S:
+            raise SettingsError(
+                f"{path}.{name}.timeout_s is {timeout_s} with {path}.redrive_every_min set; "
+                f"allowed: up to {LONGEST_REDRIVEN_S}, because the redrive function waits for it"
+            )
 
 
 def _check_stream(values: Mapping[str, object], path: str) -> None:

@@ -13,8 +13,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from stacks.constructs.clean_asset import LEFTOVERS
-from stacks.constructs.layers import ARCHITECTURE, RUNTIME
+from .clean_asset import LEFTOVERS
+from .layers import RUNTIME
+
+ARCHITECTURES = {
+    "arm64": lambda_.Architecture.ARM_64,
+    "x86_64": lambda_.Architecture.X86_64,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +32,9 @@ class FunctionProps:
     timeout_s: int
     layers: Sequence[lambda_.ILayerVersion] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+    architecture: str = "arm64"
+    """``arm64``, a fifth cheaper a GB-second (AWS Lambda pricing), or ``x86_64``."""
+    reserved_concurrency: int | None = None
 
 
 class ConsumerFunction(Construct):
@@ -49,7 +57,7 @@ class ConsumerFunction(Construct):
             "Function",
             function_name=props.name,
             runtime=RUNTIME,
-            architecture=ARCHITECTURE,
+            architecture=ARCHITECTURES[props.architecture],
             code=lambda_.Code.from_asset(str(props.code), exclude=LEFTOVERS),
             handler=props.handler,
             memory_size=props.memory_mb,
@@ -58,6 +66,7 @@ class ConsumerFunction(Construct):
             environment=dict(props.environment),
             log_group=self.log_group,
             role=self.role,
+            reserved_concurrent_executions=props.reserved_concurrency,
         )
         # The CDK writes the dependency on the role twice, as a reference and as DependsOn.
         cast(lambda_.CfnFunction, self.function.node.default_child).add_metadata(

@@ -8,12 +8,11 @@ from aws_cdk import BundlingOptions
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from stacks.constructs.clean_asset import LEFTOVERS
-from stacks.constructs.pip_bundle import PipBundle
-from stacks.constructs.pip_install import INSTALL_ARGUMENTS
+from .clean_asset import LEFTOVERS
+from .pip_bundle import PipBundle
+from .pip_install import INSTALL_ARGUMENTS
 
 RUNTIME = lambda_.Runtime.PYTHON_3_13
-ARCHITECTURE = lambda_.Architecture.X86_64
 
 
 class RuntimeLayer(lambda_.LayerVersion):

@@ -8,7 +8,7 @@ from typing import Any
 import jsii
 from aws_cdk import ILocalBundling
 
-from stacks.constructs.pip_install import clean, install
+from .pip_install import clean, install
 
 
 @jsii.implements(ILocalBundling)

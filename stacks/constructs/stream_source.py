@@ -4,6 +4,7 @@ it (enhanced fan-out). The kinds differ in an ARN and in what the role may do, a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kinesis as kinesis
@@ -24,22 +25,34 @@ READ_CONSUMER = ["kinesis:DescribeStreamConsumer", "kinesis:SubscribeToShard"]
 
 @dataclass(frozen=True, slots=True)
 class StreamSource:
-    """An event source mapping's source, and the statements that its function's role needs."""
+    """An event source mapping's source, and what its function's role needs."""
 
-    arn: str
-    statements: tuple[iam.PolicyStatement, ...]
+    stream: kinesis.IStream
+    """Lambda polls its shards: 5 reads and 2 MiB a second per shard, shared by all readers."""
+    consumer: kinesis.IStreamConsumer | None = None
+    """If there is one, the shards push: 2 MiB a second per shard for this consumer alone."""
+
+    @property
+    def arn(self) -> str:
+        return self.consumer.stream_consumer_arn if self.consumer else self.stream.stream_arn
+
+    def grant_read(self, grantee: iam.IGrantable) -> list[iam.Grant]:
+        grants = [_grant(grantee, READ_STREAM, self.stream.stream_arn)]
+        if self.consumer is not None:
+            grants.append(_grant(grantee, READ_CONSUMER, self.consumer.stream_consumer_arn))
+        key = self.stream.encryption_key
+        if key is not None:  # a customer's own; with AWS's no grant is needed
+            grants.append(key.grant_decrypt(grantee))
+        return grants
 
 
-def shared_throughput(stream: kinesis.IStream) -> StreamSource:
-    """Lambda polls the shards: 5 reads and 2 MiB a second per shard, shared by all readers."""
-    return StreamSource(stream.stream_arn, (_allow(READ_STREAM, stream.stream_arn),))
+def source_of(source: kinesis.IStream | kinesis.IStreamConsumer) -> StreamSource:
+    """A registered consumer knows its stream: one value says which kind it is."""
+    if hasattr(source, "stream_consumer_arn"):
+        consumer = cast(kinesis.IStreamConsumer, source)
+        return StreamSource(consumer.stream, consumer)
+    return StreamSource(source)
 
 
-def fan_out(consumer: kinesis.IStreamConsumer, stream: kinesis.IStream) -> StreamSource:
-    """The shards push: 2 MiB a second per shard for this consumer alone."""
-    arn = consumer.stream_consumer_arn
-    return StreamSource(arn, (_allow(READ_STREAM, stream.stream_arn), _allow(READ_CONSUMER, arn)))
-
-
-def _allow(actions: list[str], arn: str) -> iam.PolicyStatement:
-    return iam.PolicyStatement(actions=actions, resources=[arn])
+def _grant(grantee: iam.IGrantable, actions: list[str], arn: str) -> iam.Grant:
+    return iam.Grant.add_to_principal(grantee=grantee, actions=actions, resource_arns=[arn])

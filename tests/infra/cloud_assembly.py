@@ -78,6 +78,10 @@ class CloudAssembly:
             return self.follow(self._exports[value["Fn::ImportValue"]])
         if "Ref" in value:
             return self._resource(value["Ref"]), "Ref"
+        if "Fn::Join" in value:  # an ARN with something after it: what it is of
+            parts = value["Fn::Join"][1]
+            resource, attribute = self.follow(next(part for part in parts if type(part) is dict))
+            return resource, attribute + "".join(part for part in parts if type(part) is str)
         logical_id, attribute = value["Fn::GetAtt"]
         return self._resource(logical_id), attribute
 

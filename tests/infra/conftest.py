@@ -17,8 +17,7 @@ STANDARD_MAPPING = {
     "batch_size": 101,
     "batching_window_s": 2,
     "parallelization_factor": 3,
-    "retry_attempts": 7,
-    "max_record_age_s": 601,
+    "retry_attempts": 307,
     "starting_position": "TRIM_HORIZON",
     "bisect_on_error": True,
 }
@@ -26,13 +25,18 @@ EFO_MAPPING = {
     "batch_size": 211,
     "batching_window_s": 5,
     "parallelization_factor": 4,
-    "retry_attempts": 11,
-    "max_record_age_s": 907,
+    "retry_attempts": 411,
     "starting_position": "LATEST",
     "bisect_on_error": False,
 }
 DISTINCT = {
     "removal": "destroy",
+    "policy": "park",
+    "payload_bucket": True,
+    "redrive_every_min": 7,
+    "alarm_email": "orders@example.com",
+    "parked_after_s": 29,
+    "load": True,
     "stream_name": "orders",
     "shard_count": 6,
     "stream_retention_hours": 48,
@@ -44,6 +48,7 @@ DISTINCT = {
         "timeout_s": 17,
         "workers": 8,
         "log_level": "DEBUG",
+        "reserved_concurrency": 12,
         "mapping": STANDARD_MAPPING,
     },
     "efo": {
@@ -61,6 +66,19 @@ DISTINCT = {
     "late_after_s": 23,
     "tags": {"team": "orders", "cost": "42"},
 }
+
+KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+OTHERWISE = {
+    "policy": "drop",
+    "architecture": "x86_64",
+    "on_failure": "bucket",
+    "on_failure_bucket_days": 31,
+    "key_arn": KEY,
+    "payload_bucket": True,
+    "standard": {"mapping": {"retry_attempts": 7, "max_record_age_s": 601}},
+    "tags": {"team": "orders"},
+}
+"""The choices that ``DISTINCT`` does not make."""
 
 Synthesized = Callable[..., CloudAssembly]
 
@@ -85,6 +103,11 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 def distinct(synthesized: Synthesized) -> CloudAssembly:
     """The application with every setting other than its default and than its neighbours."""
     return synthesized(DISTINCT)
+
+
+@pytest.fixture(scope="session")
+def otherwise(synthesized: Synthesized) -> CloudAssembly:
+    return synthesized(OTHERWISE)
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,7 @@ def test_the_settings_of_these_tests_are_pairwise_different() -> None:
     numbers = [
         value for value in (*STANDARD_MAPPING.values(), *EFO_MAPPING.values()) if type(value) is int
     ]
-    assert len(numbers) == len(set(numbers)) == 10
+    assert len(numbers) == len(set(numbers)) == 8
 
 
 def test_every_parameter_of_the_standard_mapping(distinct: CloudAssembly) -> None:
@@ -34,8 +34,8 @@ def test_every_parameter_of_the_standard_mapping(distinct: CloudAssembly) -> Non
         "BatchSize": 101,
         "MaximumBatchingWindowInSeconds": 2,
         "ParallelizationFactor": 3,
-        "MaximumRetryAttempts": 7,
-        "MaximumRecordAgeInSeconds": 601,
+        "MaximumRetryAttempts": 307,
+        "MaximumRecordAgeInSeconds": -1,
         "StartingPosition": "TRIM_HORIZON",
         "BisectBatchOnFunctionError": True,
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
@@ -51,8 +51,8 @@ def test_every_parameter_of_the_efo_mapping(distinct: CloudAssembly) -> None:
         "BatchSize": 211,
         "MaximumBatchingWindowInSeconds": 5,
         "ParallelizationFactor": 4,
-        "MaximumRetryAttempts": 11,
-        "MaximumRecordAgeInSeconds": 907,
+        "MaximumRetryAttempts": 411,
+        "MaximumRecordAgeInSeconds": -1,
         "StartingPosition": "LATEST",
         "BisectBatchOnFunctionError": False,
         "FunctionResponseTypes": ["ReportBatchItemFailures"],
@@ -70,6 +70,32 @@ def test_the_defaults_are_those_of_the_comparison(dev: CloudAssembly, function_n
     assert properties["BisectBatchOnFunctionError"] is True
     assert properties["MaximumRetryAttempts"] == 10
     assert properties["MaximumRecordAgeInSeconds"] == 3_600
+
+
+def test_what_is_chosen_goes_over_what_goes_with_the_policy(otherwise: CloudAssembly) -> None:
+    chosen = _mapping_of(otherwise, "order-latency-standard").properties
+    left = _mapping_of(otherwise, "order-latency-efo").properties
+    names = ("MaximumRetryAttempts", "MaximumRecordAgeInSeconds")
+    assert [chosen[name] for name in names] == [7, 601]
+    assert [left[name] for name in names] == [10, 3_600]
+
+
+def test_who_parks_keeps_trying(prod: CloudAssembly) -> None:
+    properties = _mapping_of(prod, "order-latency-standard").properties
+    assert properties["MaximumRetryAttempts"] == 100
+    assert properties["MaximumRecordAgeInSeconds"] == -1
+
+
+def test_a_bucket_takes_the_whole_event(otherwise: CloudAssembly) -> None:
+    for name in ("order-latency-standard", "order-latency-efo"):
+        destination = _mapping_of(otherwise, name).properties["DestinationConfig"]
+        bucket, attribute = otherwise.follow(destination["OnFailure"]["Destination"])
+        assert (bucket.type, attribute) == ("AWS::S3::Bucket", "Arn")
+        expirations = [
+            rule.get("ExpirationInDays")
+            for rule in bucket.properties["LifecycleConfiguration"]["Rules"]
+        ]
+        assert expirations == [None, 31]
 
 
 def test_the_standard_mapping_reads_the_stream(distinct: CloudAssembly) -> None:

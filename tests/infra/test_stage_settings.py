@@ -111,6 +111,10 @@ def test_the_services_ranges_of_a_mapping(key: str, low: int, high: int) -> None
         ("stream_arn", f"{EXISTING}/consumer/c:1", "a stream's ARN"),
         ("log_retention_days", 8, "one of 1, 3, 5, 7, 14"),
         ("log_retention_days", True, "one of 1, 3, 5, 7, 14"),
+        ("policy", "retry", "one of 'park', 'stop', 'drop'"),
+        ("key_arn", "alias/orders", "a key's ARN"),
+        ("alarm_email", "orders", "an e-mail address"),
+        ("redrive_every_min", 0, "a whole number from 1 to 1440"),
         ("metrics_namespace", "AWS/Lambda", "not starting with AWS/"),
         (
             "tags",
@@ -158,3 +162,14 @@ def test_an_existing_stream_is_not_shaped_from_here(key: str, value: object) -> 
 )
 def test_counterparts_need_names_of_their_own(values: dict[str, Any], key: str) -> None:
     assert _refusal(values).startswith(f"stages.dev.{key} is ")
+
+
+def test_a_schedule_to_redrive_needs_something_parked() -> None:
+    refusal = _refusal({"redrive_every_min": 5, "policy": "stop"})
+    assert refusal.startswith("stages.dev.redrive_every_min is 5, but stages.dev.policy is 'stop'")
+
+
+def test_a_redrive_has_to_outlast_its_consumer() -> None:
+    refusal = _refusal({"redrive_every_min": 5, "efo": {"timeout_s": 871}})
+    assert refusal.startswith("stages.dev.efo.timeout_s is 871 with stages.dev.redrive_every_min")
+    assert "allowed: up to 870" in refusal

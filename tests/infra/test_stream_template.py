@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.infra.cloud_assembly import CloudAssembly
-from tests.infra.conftest import Synthesized
+from tests.infra.conftest import KEY, Synthesized
 
 STREAM = "AWS::Kinesis::Stream"
 CONSUMER = "AWS::Kinesis::StreamConsumer"
@@ -24,6 +24,19 @@ def test_the_default_stage_creates_what_the_comparison_needs(dev: CloudAssembly)
     assert (stream["Name"], stream["ShardCount"]) == ("order-events", 1)
     names = {each.properties["ConsumerName"] for each in dev.of_type(CONSUMER)}
     assert names == {"order-events-lambda-efo", "order-events-boto3-efo"}
+
+
+def test_a_key_of_ones_own_encrypts_what_keeps_data(otherwise: CloudAssembly) -> None:
+    stream = otherwise.one(STREAM).properties
+    assert stream["StreamEncryption"] == {"EncryptionType": "KMS", "KeyId": KEY}
+    table = otherwise.one("AWS::DynamoDB::Table").properties
+    assert table["SSESpecification"]["KMSMasterKeyId"] == KEY
+    buckets = otherwise.of_type("AWS::S3::Bucket")
+    assert len(buckets) == 2
+    for bucket in buckets:
+        (rule,) = bucket.properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == KEY
+        assert rule["BucketKeyEnabled"] is True
 
 
 def test_consumers_are_registered_on_the_stream(distinct: CloudAssembly) -> None:
@@ -63,10 +76,10 @@ def test_an_existing_stream_is_attached_and_none_is_created(synthesized: Synthes
 
 
 def test_prod_keeps_what_dev_deletes(dev: CloudAssembly, prod: CloudAssembly) -> None:
-    keeping = (STREAM, "AWS::SQS::Queue", "AWS::Logs::LogGroup")
+    keeping = (STREAM, "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::DynamoDB::Table")
     for assembly, policy in ((dev, "Delete"), (prod, "Retain")):
         kept = [each for each in assembly.resources if each.type in keeping]
-        assert len(kept) == 4
+        assert len(kept) == 5
         for resource in kept:
             assert resource.body["DeletionPolicy"] == policy
             assert resource.body["UpdateReplacePolicy"] == policy
@@ -86,6 +99,12 @@ def test_outputs_name_what_the_lab_needs(distinct: CloudAssembly) -> None:
         "Boto3EfoConsumerName",
         "Boto3EfoConsumerArn",
         "OnFailureQueueUrl",
+        "ParkingTableName",
+        "ParkingBucketName",
+        "StandardParkingConsumer",
+        "EfoParkingConsumer",
+        "LoadFunctionName",
+        "AlarmTopicArn",
         "StandardFunctionName",
         "StandardLogGroupName",
         "StandardMappingId",

@@ -9,7 +9,7 @@ from tools import import_directions
 from tools.import_directions import RULES, allowed, eager_breaches, imports
 
 ROOT = Path(__file__).parents[3]
-PACKAGE, FUNCTIONS, LAB, STACKS = RULES
+PACKAGE, FUNCTIONS, LAB, STACKS, CONSTRUCTS = RULES
 
 
 def test_this_repository_keeps_its_rules() -> None:
@@ -35,6 +35,11 @@ def test_this_repository_keeps_its_rules() -> None:
         (STACKS, "shardlane.settings", True),
         (STACKS, "shardlane", False),
         (STACKS, "shardlane_lab", False),
+        (CONSTRUCTS, "aws_cdk", True),
+        (CONSTRUCTS, ".metrics", True),
+        (CONSTRUCTS, "..settings", False),
+        (CONSTRUCTS, "stacks.constructs.metrics", False),
+        (CONSTRUCTS, "shardlane", False),
     ],
 )
 def test_who_may_import_whom(rule: import_directions.Rule, module: str, expected: bool) -> None:
