@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import botocore.loaders
+import botocore.session
 import pytest
 
 from tests.flows.operations.stage import Stage, running
@@ -19,6 +19,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             monkeypatch.setenv(name, value)
         # Each command reads the models of the services that it calls, which takes longer than
         # the calls; here they all share what the first one has read.
-        loader = botocore.loaders.create_loader()
-        monkeypatch.setattr(botocore.loaders, "create_loader", lambda search_path: loader)
+        loader = botocore.session.create_loader()
+        monkeypatch.setattr(botocore.session, "create_loader", lambda *given: loader)
         yield made

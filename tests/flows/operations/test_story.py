@@ -14,6 +14,7 @@ import pytest
 from shardlane.parking.place import key_hash
 from tests.flows.operations.stage import CONSUMER, STREAM, TABLE, Stage, eventually
 
+pytestmark = pytest.mark.slow("it waits for a local stack to start and for a mapping's retries")
 LOT = ("--table", TABLE, "--consumer", CONSUMER)
 BOB = f"sha256:{key_hash('bob')[:12]}…"
 
@@ -148,6 +149,18 @@ def test_why_explains_a_key_and_how_to_set_it_going(stage: Stage, poison: str) -
     assert "2 more are parked behind it" in written
     assert f"shardlane redrive --table {TABLE} --consumer {CONSUMER}" in written
     assert "is not quarantined" in stage.shardlane("why", *LOT, "--key", "alice")
+
+
+def test_lint_looks_at_the_mappings_of_the_stream_and_its_consumers(
+    stage: Stage, poison: str
+) -> None:
+    written = json.loads(stage.shardlane_either("lint", "--stream", STREAM, "--json"))
+    found = {(each["rule"], each["where"].partition(" ")[0]) for each in written}
+    assert found == {
+        ("endless-retries", "stop"),
+        ("no-on-failure", "park"),
+        ("no-partial-responses", "plain"),
+    }
 
 
 def test_nothing_is_written_without_an_answer(stage: Stage, poison: str) -> None:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from shardlane.cli import consume, parked, peek, redrive, stuck
+from shardlane.cli import consume, lint, parked, peek, redrive, stuck
 from shardlane.errors import ShardlaneError
 
 
@@ -29,6 +29,7 @@ COMMANDS: tuple[Command, ...] = (
     peek,
     parked,
     redrive,
+    lint,
     consume,
 )
 

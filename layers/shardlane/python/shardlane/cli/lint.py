@@ -1,0 +1,100 @@
+"""``shardlane lint``: what bites later in a template, or in an account."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shardlane.cli.account import account, add_account
+from shardlane.clock import SystemClock
+from shardlane.operations.errors import OperationError
+
+if TYPE_CHECKING:
+    from shardlane.operations.lint.inspected import Inspected, LintFinding
+
+MOST_RECORD_BYTES = 10 * 1024 * 1024
+MOST_READERS = 1_000
+
+
+def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "lint",
+        help="check a CloudFormation template, or a stream's mappings, for settings that bite",
+        description="Looks for retries without end, batches that are given up without a trace, "
+        "ReportBatchItemFailures that is off, empty filters, LATEST, more pollers than a shard's "
+        "five reads a second carry, batches beyond 6 MB, tags on stream consumers, and alarms "
+        "without dimensions. Each finding with its reason and its fix. Any template: CDK output, "
+        "SAM, JSON or YAML. Exits with 1 if there are findings.",
+    )
+    parser.add_argument("template", nargs="?", type=Path, metavar="TEMPLATE", help="a file")
+    parser.add_argument("--stream", metavar="STREAM", help="in an account instead: name or ARN")
+    parser.add_argument(
+        "--record-bytes",
+        type=lambda value: _whole(value, MOST_RECORD_BYTES),
+        metavar="N",
+        help="of a record's data (default: the stream's average, or 1,024)",
+    )
+    parser.add_argument(
+        "--other-readers",
+        type=lambda value: _whole(value, MOST_READERS, least=0),
+        default=0,
+        metavar="N",
+        help="readers that poll each stream and are no mapping (default: 0)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_account(parser)
+    parser.set_defaults(execute=execute)
+
+
+def execute(given: argparse.Namespace) -> int:
+    from shardlane.operations.lint.rules import lint
+
+    inspected = replace(_inspected(given), other_readers=given.other_readers)
+    if given.record_bytes is not None:
+        inspected = replace(
+            inspected, record_bytes=given.record_bytes, record_bytes_from="as --record-bytes says"
+        )
+    findings = lint(inspected)
+    if given.json:
+        print(json.dumps([asdict(each) for each in findings], indent=2))
+    else:
+        _print(inspected, findings)
+    return 1 if findings else 0
+
+
+def _inspected(given: argparse.Namespace) -> Inspected:
+    if (given.template is None) == (given.stream is None):
+        raise OperationError("lint needs a template or --stream, and not both")
+    if given.template is not None:
+        from shardlane.operations.lint.from_template import inspect_template
+        from shardlane.operations.lint.template_file import read_template
+
+        return inspect_template(read_template(given.template))
+    with account(given) as clients:
+        from shardlane.operations.lint.from_account import inspect_stream
+
+        return inspect_stream(clients, given.stream, SystemClock())
+
+
+def _print(inspected: Inspected, findings: list[LintFinding]) -> None:
+    from shardlane.operations.wording import counted
+
+    for each in findings:
+        print(f"{each.where}: {each.problem} [{each.rule}]")
+        print(f"  why: {each.reason}")
+        print(f"  fix: {each.fix}")
+    looked_at = (
+        counted(len(inspected.mappings), "Kinesis mapping"),
+        counted(len(inspected.alarms), "alarm"),
+        counted(len(inspected.consumers), "stream consumer"),
+    )
+    print(f"{counted(len(findings), 'finding')} in {', '.join(looked_at)}")
+
+
+def _whole(value: str, most: int, *, least: int = 1) -> int:
+    if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
+        raise argparse.ArgumentTypeError(f"{value!r}; allowed: {least} to {most}")
+    return int(value)

@@ -1,0 +1,1 @@
+"""``shardlane lint``: settings of Kinesis consumers that bite later, found before they do."""
