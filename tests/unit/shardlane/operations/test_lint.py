@@ -265,7 +265,6 @@ ANY = st.recursive(
     max_leaves=8,
 )
 NAMES = [
-]
     "EventSourceArn",
     "StartingPosition",
     "MaximumRetryAttempts",
