@@ -1,4 +1,4 @@
-"""``shardlane-lab run``: one experiment, on this machine or in virtual time."""
+"""``shardlane-lab run``: one experiment, on this machine, in virtual time or on AWS."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from shardlane_lab import experiment_file
+from shardlane_lab.cli import run_aws
 from shardlane_lab.cli.options import add_app, positive_seconds, template
 from shardlane_lab.errors import LabError
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.experiment_file import Study
 from shardlane_lab.local_lambda.template_values import Template
 from shardlane_lab.run_folders import Journal
 
@@ -21,7 +23,7 @@ Play = Callable[[Path, Experiment], bool]
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
-        help="run an experiment, in real or in virtual time, and report it",
+        help="run an experiment locally, in virtual time or on AWS, and report it",
         description="Runs an experiment, prints the tables and writes run.json, samples.jsonl, "
         "metrics.jsonl and report.html; variants of an experiment run one after the other, into "
         "a folder each. A run that is stopped keeps what it has.",
@@ -32,10 +34,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     parser.add_argument(
         "--target",
-        choices=("local", "simulated"),
+        choices=("local", "simulated", "aws"),
         default="local",
         help="local: the local Kinesis and Lambda in real time; simulated: the same code in "
-        "virtual time (default: local)",
+        "virtual time; aws: the deployed stacks (default: local)",
     )
     parser.add_argument(
         "--seconds",
@@ -54,6 +56,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     simulated.add_argument(
         "--calibration", choices=("H0", "H1"), default="H0", help="of the retries, see `validate`"
     )
+    run_aws.add_options(parser)
     add_app(parser)
     parser.set_defaults(execute=execute)
 
@@ -62,7 +65,7 @@ def execute(given: argparse.Namespace) -> int:
     study = experiment_file.load_study(experiment_file.find(given.experiment))
     if given.seconds is not None:
         study = study.shortened(given.seconds)
-    play = _play(given)
+    play = _play(given, study)
     complete = True
     folders = []
     for variant in study.variants:
@@ -72,13 +75,15 @@ def execute(given: argparse.Namespace) -> int:
     return 0 if complete else 1
 
 
-def _play(given: argparse.Namespace) -> Play:
+def _play(given: argparse.Namespace, study: Study) -> Play:
     if given.target == "simulated":
         if given.model == "fast":
             return lambda folder, chosen: run_fast(folder, chosen, given.calibration)
         return lambda folder, chosen: run_simulated(folder, chosen, given.calibration)
     if given.model == "fast":
         raise LabError("--model fast is for --target simulated")
+    if given.target == "aws":
+        return run_aws.prepared(given, study)
     deployed = template(given)
     return lambda folder, chosen: run_local(folder, chosen, deployed)
 
