@@ -7,7 +7,7 @@ INSTALLED := .venv/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test soak check format lock clean
+.PHONY: help setup demo test soak peers check format lock clean
 
 help: ## List the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -32,6 +32,9 @@ test: setup ## The whole test suite
 SHARE ?= 1
 soak: setup ## Hours of fuzzing, property tests and random histories (SHARE=0.01: minutes)
 	@$(BIN)/python tools/soak.py --share $(SHARE)
+
+peers: setup ## Programs nobody here wrote read from the local Kinesis (needs Java, Maven, Go, Rust)
+	@$(BIN)/python -m bench.peers.run
 
 check: setup ## Format, lint, types, import directions, code shape
 	@$(BIN)/ruff format --check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +68,8 @@ def _run(folder: Path, *command: str) -> None:
 # --- the Kinesis Client Library ---------------------------------------------------------------
 
 KCL = HERE / "kcl"
+FIRST_READ = 100
+"""Records per GetRecords call, so that it can be stopped in the middle of a shard."""
 
 
 def build_kcl() -> None:
@@ -76,6 +79,7 @@ def build_kcl() -> None:
 def kcl(where: Where, mode: str, most_per_read: int | None = None) -> list[str | Path]:
     """``most_per_read``: records of a GetRecords call."""
     target = KCL / "target"
+    more = [] if most_per_read is None else [str(most_per_read)]
     return [
         "java",
         "-Xmx512m",
@@ -84,7 +88,7 @@ def kcl(where: Where, mode: str, most_per_read: int | None = None) -> list[str |
         f"{target / 'kcl-peer.jar'}:{target / 'lib'}/*",
         "peer.KclPeer",
         *_told(where, mode),
-        *([] if most_per_read is None else [str(most_per_read)]),
+        *more,
     ]
 
 
@@ -111,8 +115,33 @@ def find_lifion() -> None:
 
 def lifion(where: Where, mode: str) -> list[str | Path]:
     """It prints payloads, and its script reads the stream "orders"."""
-    scripts = ["-r", JAVASCRIPT / "dns.cjs", JAVASCRIPT / "lifion.cjs"]
+    scripts: list[str | Path] = ["-r", JAVASCRIPT / "dns.cjs", JAVASCRIPT / "lifion.cjs"]
     return ["node", *scripts, where.kinesis, where.dynamodb, str(where.count), mode]
+
+
+# --- ruststream-kinesis -----------------------------------------------------------------------
+
+RUSTSTREAM = HERE / "ruststream"
+
+
+def build_ruststream() -> None:
+    _run(RUSTSTREAM, "cargo", "build", "--release", "--locked", "--quiet")
+
+
+def ruststream(where: Where, mode: str) -> list[str | Path]:
+    return [RUSTSTREAM / "target/release/ruststream-peer", *_told(where, mode)]
+
+
+# --- this repository's ------------------------------------------------------------------------
+
+
+def ours(where: Where, mode: str, *options: str) -> list[str | Path]:
+    return [sys.executable, "-m", "bench.peers.ours", *_told(where, mode), *options]
+
+
+def bare(where: Where, mode: str, *options: str) -> list[str | Path]:
+    """boto3 and nothing else."""
+    return [sys.executable, "-m", "bench.peers.bare", *_told(where, mode), *options]
 
 
 def _told(where: Where, mode: str) -> list[str]:
@@ -120,10 +149,12 @@ def _told(where: Where, mode: str) -> list[str]:
     return [*place, str(where.count), mode, where.application]
 
 
+KCL_POLLING = Peer("kcl", POLLING, ("java", "mvn"), build_kcl, kcl)
 PEERS = (
-    Peer("kcl", POLLING, ("java", "mvn"), build_kcl, kcl),
+    KCL_POLLING,
     Peer("kcl", FAN_OUT, ("java", "mvn"), build_kcl, kcl),
     Peer("harlow", POLLING, ("go",), build_harlow, harlow),
+    Peer("ruststream", POLLING, ("cargo",), build_ruststream, ruststream),
     Peer("lifion", POLLING, ("node",), find_lifion, lifion),
     Peer("lifion", FAN_OUT, ("node",), find_lifion, lifion),
 )

@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bench.peers.candidates import ROOT
 from bench.peers.servers import environment
 
 _CHUNK = 1 << 20
@@ -21,15 +22,15 @@ _ERRORS_SHOWN = 2_000
 class Program:
     """Starts at once. ``close`` ends it if it has not ended by itself."""
 
-    def __init__(self, command: Sequence[str | Path], folder: Path | None = None) -> None:
+    def __init__(self, command: Sequence[str | Path]) -> None:
         self._open = contextlib.ExitStack()
-        self._errors = self._open.enter_context(tempfile.TemporaryFile())
+        self._errors = self._open.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
         self.started_s = time.perf_counter()
         self._process = subprocess.Popen(
             command,
-            cwd=folder,
+            cwd=ROOT,
             env=environment(),
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,
@@ -75,6 +76,11 @@ class Program:
         if code:
             raise RuntimeError(f"ended with {code} after {self._lines} lines: {self.errors()}")
 
+    def end_input(self) -> None:
+        """Tells a program that reads its input that it is enough."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
     def lines(self) -> list[str]:
         return b"".join(chunk for _, chunk in self._chunks).decode().splitlines()
 
@@ -97,6 +103,16 @@ class Program:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self._reading.join()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         self._open.close()
+
+
+@contextlib.contextmanager
+def running(program: Program) -> Iterator[Program]:
+    """Ends it however the block ends."""
+    try:
+        yield program
+    finally:
+        program.close()

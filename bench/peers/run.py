@@ -1,7 +1,7 @@
 """Programs that nobody here wrote, unchanged, reading from the local Kinesis across a split.
 
-    make peers                             # minutes; needs Java and Maven, Go, Rust, Node.js
-    python -m bench.peers.run kcl          # only those whose name begins so
+    make peers                                # minutes; needs Java and Maven, Go, Rust, Node.js
+    python -m bench.peers.run kcl "hand-over" # only those whose name begins so
 
 Each has to see every record at least once, and each key's records in their order. Ends with 1 if
 one of them does not, and with 3 if something that one of them needs is missing.
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
-from bench.peers.candidates import PEERS, Missing, Peer
+from bench.peers.candidates import KCL_POLLING, PEERS, Missing, Peer
+from bench.peers.hand_over import try_hand_over
 from bench.peers.servers import local_aws
 from bench.peers.trial import reads_across_a_split
 
@@ -21,12 +23,15 @@ RECORDS = 4_000
 FAILED = 1
 INCOMPLETE = 3
 
+Trial = Callable[[], tuple[bool, str]]
+"""Whether it holds, and a sentence."""
+
 
 def line(title: str, told: str) -> None:
     print(f"{title:<22} {told}", flush=True)
 
 
-def outcome_of(title: str, trial: Callable[[], tuple[bool, str]]) -> int:
+def outcome_of(title: str, trial: Trial) -> int:
     """Prints what came of it; returns its part of the exit status."""
     try:
         holds, told = trial()
@@ -51,6 +56,17 @@ def try_peer(peer: Peer, records: int) -> tuple[bool, str]:
     return seen.verdict.holds, told
 
 
+def try_leases() -> tuple[bool, str]:
+    KCL_POLLING.prepare()
+    return try_hand_over()
+
+
+def trials(records: int) -> Iterator[tuple[str, Trial]]:
+    for peer in PEERS:
+        yield peer.title, partial(try_peer, peer, records)
+    yield "hand-over kcl-ours-kcl", try_leases
+
+
 def status_of(outcomes: Iterable[int]) -> int:
     """A failure says more than something that is missing."""
     found = set(outcomes)
@@ -62,11 +78,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="only peers whose name begins so")
     parser.add_argument("--records", type=int, default=RECORDS, help=f"default: {RECORDS}")
     given = parser.parse_args()
-    chosen = [p for p in PEERS if not given.names or p.title.startswith(tuple(given.names))]
-    return status_of(
-        outcome_of(p.title, lambda p=p: try_peer(p, given.records))  # type: ignore[misc]
-        for p in chosen
-    )
+    names = tuple(given.names)
+    chosen = [each for each in trials(given.records) if not names or each[0].startswith(names)]
+    if not chosen:
+        parser.error(f"there is none of: {', '.join(title for title, _ in trials(0))}")
+    return status_of(outcome_of(title, trial) for title, trial in chosen)
 
 
 if __name__ == "__main__":

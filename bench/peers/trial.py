@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.peers.candidates import Peer, Where
-from bench.peers.program import Program
+from bench.peers.program import Program, running
 from bench.peers.records import Stream, Verdict, judged
 from bench.peers.servers import REGION, local_kinesis
 from shardlane_lab.local_aws.services import local_client
@@ -30,14 +28,6 @@ class Seen:
     @property
     def records_per_s(self) -> float:
         return self.verdict.records / self.reading_s if self.reading_s else 0.0
-
-
-@contextmanager
-def running(command: Program) -> Iterator[Program]:
-    try:
-        yield command
-    finally:
-        command.close()
 
 
 def reads_across_a_split(peer: Peer, dynamodb: str, records: int) -> Seen:

@@ -1,5 +1,6 @@
 package peer;
 
+import java.io.IOException;
 import java.net.URI;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -23,8 +24,8 @@ import software.amazon.kinesis.retrieval.fanout.FanOutConfig;
 import software.amazon.kinesis.retrieval.polling.PollingConfig;
 
 /**
- * Reads a stream with the Kinesis Client Library until it has seen so many records, checkpoints
- * and stops.
+ * Reads a stream with the Kinesis Client Library until it has seen so many records or its input
+ * ends, checkpoints and stops.
  *
  * <p>Arguments: KINESIS DYNAMODB STREAM COUNT MODE APPLICATION [MOST_RECORDS_PER_READ]; MODE is
  * "polling" or "fan-out", and APPLICATION names the lease table.
@@ -54,11 +55,28 @@ public final class KclPeer {
         Thread running = new Thread(scheduler, "scheduler");
         running.setDaemon(true);
         running.start();
+        endWithInput(seen);
         seen.everything().get();
         CompletableFuture<Boolean> stopped = scheduler.startGracefulShutdown();
         boolean clean = stopped.get(SHUTDOWN_S, TimeUnit.SECONDS);
         System.out.flush();
         System.exit(clean ? 0 : 1);
+    }
+
+    private static void endWithInput(Seen seen) {
+        Thread waiting =
+                new Thread(
+                        () -> {
+                            try {
+                                System.in.readAllBytes();
+                            } catch (IOException gone) {
+                                System.err.println("the input broke: " + gone.getMessage());
+                            }
+                            seen.enough();
+                        },
+                        "input");
+        waiting.setDaemon(true);
+        waiting.start();
     }
 
     private Scheduler scheduler(Seen seen) {

@@ -28,11 +28,15 @@ final class Seen {
         out.print(lines);
         out.flush();
         if (sequenceNumbers.size() >= count) {
-            everything.complete(null);
+            enough();
         }
     }
 
-    /** Completed once as many different records as wanted were seen. */
+    void enough() {
+        everything.complete(null);
+    }
+
+    /** Completed once as many different records as wanted were seen, or it is enough. */
     CompletableFuture<Void> everything() {
         return everything;
     }
