@@ -71,15 +71,19 @@ def execute(given: argparse.Namespace) -> int:
 
 
 def _of_run(given: argparse.Namespace) -> int:
-    from shardlane_lab.dashboard.write import run_metrics, write_dashboard
+    from shardlane_lab.dashboard.write import metrics_of_run, write_dashboard
+    from shardlane_lab.run_record import RECORD
 
+    if not (given.run / RECORD).is_file():  # before the app is synthesized, which takes seconds
+        raise LabError(f"{given.run} holds no run: {RECORD} is missing")
+    assembly = assembly_folder(given)
     try:
-        metrics = run_metrics(given.run)
-    except (FileNotFoundError, ValueError) as error:
+        metrics = metrics_of_run(assembly, given.run, given.name)
+    except ValueError as error:
         raise LabError(str(error)) from error
     out = given.out or given.run / "dashboard.html"
     source = f"the run {given.run.resolve().name}"
-    write_dashboard(assembly_folder(given), metrics, out, source=source, name=given.name)
+    write_dashboard(assembly, metrics, out, source=source, name=given.name)
     return _done(out, given)
 
 

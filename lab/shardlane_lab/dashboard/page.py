@@ -67,4 +67,4 @@ def _body(
 def _answer(drawn: Sequence[DrawnWidget]) -> str:
     empty = sum(each.empty for each in drawn)
     widgets = plural(len(drawn), "widget")
-    return f"{widgets}, {empty} without data." if empty else f"{widgets}, all with what they show."
+    return f"{widgets}, {empty or 'none'} without data."

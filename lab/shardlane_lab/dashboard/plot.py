@@ -96,6 +96,8 @@ def _stack(axes: Axes, drawn: Sequence[DrawnSeries], window: Window) -> None:
 
 def _set_scale(axes: Axes, scale: Scale, unit: str) -> None:
     low, high = axes.get_ylim()
+    if not axes.dataLim.height and not axes.dataLim.ymax:
+        high = 1.0  # all are 0: the usual margin around that would be an axis of thousandths
     low = low if scale.minimum is None else scale.minimum
     high = high if scale.maximum is None else scale.maximum
     axes.set_ylim(low, high if high > low else low + 1)

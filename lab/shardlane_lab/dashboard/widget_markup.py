@@ -29,7 +29,7 @@ from shardlane_lab.report.table import Group, Table, cells
 NO_DATA = "no data"
 
 _PLOT_HEIGHT = 170.0
-_NARROW, _HALF, _WIDE = 330.0, 440.0, 900.0
+_NARROW, _HALF, _WIDE = 330.0, 410.0, 900.0
 _SMALL = 340.0
 
 
@@ -137,9 +137,10 @@ def _keys(drawn: Sequence[DrawnSeries], lines: Sequence[Line]) -> Markup:
 
 
 def _key(place: int, each: DrawnSeries) -> Markup:
-    axis = " (right axis)" if each.series.axis == "right" else ""
+    label = each.series.label
+    axis = " (right axis)" if each.series.axis == "right" and "right" not in label else ""
     value = tag("b", _value(each.last, each.unit))
-    return tag("li", key(series_stroke(place)), f"{each.series.label}{axis}", value)
+    return tag("li", key(series_stroke(place)), f"{label}{axis}", value)
 
 
 def _numbers(widget: MetricWidget, drawn: Sequence[DrawnSeries]) -> Markup:

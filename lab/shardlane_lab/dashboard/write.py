@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shardlane_lab.dashboard.deployed import read_deployed
-from shardlane_lab.dashboard.metrics import RecordedMetrics, window_of
+from shardlane_lab.dashboard.deployed import Dashboard, Deployed, read_deployed
+from shardlane_lab.dashboard.metrics import RecordedMetrics
+from shardlane_lab.dashboard.run_metrics import run_metrics
 from shardlane_lab.dashboard.series import Metric
+from shardlane_lab.local_lambda.template import read_assembly
 from shardlane_lab.run_record import read_run
 
 
-def run_metrics(folder: Path) -> RecordedMetrics:
-    """Those of a run on disk. Raises as ``read_run`` does."""
-    run = read_run(folder)
-    window = window_of(run.statistics, run.record.started_ms, run.record.seconds)
-    return RecordedMetrics(run.statistics, window)
+def metrics_of_run(assembly: Path, folder: Path, name: str | None = None) -> RecordedMetrics:
+    """Those of a run on disk. Raises as ``read_run`` and ``wanted_metrics`` do."""
+    mappings = {each.function: each.uuid for each in read_assembly(assembly).mappings}
+    return run_metrics(read_run(folder), wanted_metrics(assembly, name), mappings)
 
 
 def wanted_metrics(assembly: Path, name: str | None = None) -> list[Metric]:
     """Every metric that the dashboard, or an alarm that it shows, draws. Raises ``LabError``."""
     deployed = read_deployed(assembly)
-    widgets = deployed.dashboard(name).widgets
+    return _metrics(deployed, deployed.dashboard(name))
+
+
+def _metrics(deployed: Deployed, dashboard: Dashboard) -> list[Metric]:
+    widgets = dashboard.widgets
     arns = [arn for each in widgets for arn in getattr(each, "alarm_arns", ())]
     alarms = [deployed.alarms[arn] for arn in arns if arn in deployed.alarms]
     series = [each for widget in widgets for each in getattr(widget, "series", ())]
