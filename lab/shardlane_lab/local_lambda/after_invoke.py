@@ -44,10 +44,17 @@ def after_invoke(batch: Batch, reading: Reading, config: MappingConfig) -> Decis
             return Decision(handled=batch.records)
         case FailedFrom(index) if index > 0:
             return _after_progress(batch, index, config)
-        case Failed() if config.bisect_batch_on_function_error and len(batch.records) > 1:
+        case _ if len(batch.records) > 1 and _halved(reading, config):
             return Decision(todo=_halves(batch))
         case _:
             return _retry(batch, config)
+
+
+def _halved(reading: Reading, config: MappingConfig) -> bool:
+    """Whether a failure without progress splits the batch."""
+    if not config.bisect_batch_on_function_error:
+        return False
+    return isinstance(reading, Failed) or config.undocumented.first_reported_is_halved
 
 
 def _after_progress(batch: Batch, index: int, config: MappingConfig) -> Decision:

@@ -34,6 +34,10 @@ class Undocumented:
     partial_split_is_free: bool = False
     """With bisect on: whether the split at a reported number consumes no retry, as a split in
     halves does not."""
+    first_reported_is_halved: bool = False
+    """With bisect on: whether a batch of which the first record is reported is split in halves.
+    A split at that record would leave the batch as it is, so without this it is retried whole
+    and, in the end, given up whole."""
     age_takes_whole_batch: bool = False
     """Whether one record over the maximum age gives up its whole batch, not itself alone."""
     retry_first_s: float = 1.0

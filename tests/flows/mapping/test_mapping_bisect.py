@@ -108,6 +108,32 @@ def test_whether_a_split_at_a_reported_number_consumes_a_retry(
     assert trial.handled().count("g") == sends_of_g
 
 
+@pytest.mark.parametrize(
+    ("halved", "expected", "lost"),
+    [
+        (False, ["abcd", "abcd"], [("RetryAttemptsExhausted", 4)]),
+        (True, ["abcd", "ab", "a", "a", "b", "cd"], [("RetryAttemptsExhausted", 1)]),
+    ],
+)
+def test_whether_a_batch_is_halved_when_its_first_record_is_reported(
+    kinesis_mapping: MappingTrials,
+    halved: bool,
+    expected: list[str],
+    lost: list[tuple[str, int]],
+) -> None:
+    """Undocumented: both answers."""
+    trial = bisected(
+        kinesis_mapping,
+        report("a"),
+        "abcd",
+        report_batch_item_failures=True,
+        maximum_retry_attempts=1,
+        undocumented=Undocumented(first_reported_is_halved=halved),
+    )
+    assert batches(trial) == expected
+    assert given_up(trial) == lost
+
+
 def test_a_malformed_partial_response_splits_in_halves(kinesis_mapping: MappingTrials) -> None:
     def handler(event: Any, _context: Any) -> Any:
         return {"batchItemFailures": [{"itemIdentifier": ""}] if len(event["Records"]) > 2 else []}
