@@ -7,6 +7,7 @@ logs come from there, as they do on AWS.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,7 +25,8 @@ _STATISTICS = ["Sum", "SampleCount", "Minimum", "Maximum"]
 def local_metrics(
     metrics: Iterable[Metric], client: Client, *, now_ms: float, minutes: int
 ) -> RecordedMetrics:
-    """The last ``minutes`` whole minutes before ``now_ms`` and the one that is under way."""
+    """At most the last ``minutes`` whole minutes before ``now_ms`` and the one under way; from a
+    minute before the first data on."""
     start_ms = (now_ms // 60_000 - minutes) * 60_000
     embedded = per_minute(_embedded(client("logs"), start_ms), start_ms)
     known = {(row.namespace, row.name, row.dimensions) for row in embedded}
@@ -36,8 +38,14 @@ def local_metrics(
         if key not in known
         for row in _rows(cloudwatch, metric, start_ms, now_ms)
     ]
-    window = Window(start_ms=start_ms, minutes=minutes + 1)
-    return RecordedMetrics([*embedded, *rows], window)
+    return _from_first([*embedded, *rows], start_ms, minutes + 1)
+
+
+def _from_first(rows: list[MinuteStatistic], start_ms: float, minutes: int) -> RecordedMetrics:
+    first = max(0, min((row.minute for row in rows), default=0) - 1)
+    later = [replace(row, minute=row.minute - first) for row in rows]
+    window = Window(start_ms=start_ms + first * 60_000, minutes=minutes - first)
+    return RecordedMetrics(later, window)
 
 
 def _embedded(logs: Any, start_ms: float) -> Iterator[Datum]:

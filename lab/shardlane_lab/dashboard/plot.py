@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -96,8 +97,9 @@ def _stack(axes: Axes, drawn: Sequence[DrawnSeries], window: Window) -> None:
 
 def _set_scale(axes: Axes, scale: Scale, unit: str) -> None:
     low, high = axes.get_ylim()
-    if not axes.dataLim.height and not axes.dataLim.ymax:
-        high = 1.0  # all are 0: the usual margin around that would be an axis of thousandths
+    shown = axes.dataLim
+    if not math.isfinite(shown.height) or not (shown.height or shown.ymax):
+        high = 1.0  # nothing, or all 0: the usual margin around that is an axis of thousandths
     low = low if scale.minimum is None else scale.minimum
     high = high if scale.maximum is None else scale.maximum
     axes.set_ylim(low, high if high > low else low + 1)
