@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,9 @@ def account(given: argparse.Namespace) -> Iterator[Clients]:
         if error.name not in ("boto3", "botocore"):
             raise
         raise OperationError("boto3 is not installed: pip install 'shardlane[cli]'") from error
-    clients = Clients(given.region, given.profile, given.endpoint_url)
+    # boto3 alone looks at AWS_DEFAULT_REGION only; the other SDKs and the AWS CLI at both.
+    region = given.region or os.environ.get("AWS_REGION")
+    clients = Clients(region, given.profile, given.endpoint_url)
     try:
         with explained():
             yield clients
