@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from random import Random
 
 from shardlane.parking.memory_store import MemoryParkingStore
-from tests.flows.lambda_batch.parking_world import CROWD, STORM, World, played
+from tests.flows.lambda_batch.parking_world import CROWD, FIRE, STORM, World, played
 from tests.histories.history import drawn
 from tests.histories.report import breach_of
 from tests.histories.world import play
@@ -32,8 +32,8 @@ def redrives_break(seed: int) -> bool:
 
 
 def broken_redrives(seed: int) -> list[str]:
-    """Two storms to a crowd, as in the suite."""
-    weather = CROWD if seed % 3 == 2 else STORM
+    """By turns in a storm, under fire and in a crowd."""
+    weather = (STORM, FIRE, CROWD)[seed % 3]
     with played(World(Random(seed), MemoryParkingStore(), weather)) as broken:
         return broken
 

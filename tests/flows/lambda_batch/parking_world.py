@@ -18,7 +18,7 @@ from shardlane.errors import RedriveRefused, StoreUnavailable
 from shardlane.parking.place import key_hash
 from shardlane.parking.redrive import Answer, Redriver, Sent
 from shardlane.parking.redrive_marker import reason_in
-from tests.flows.lambda_batch.turns import Actor, Turns
+from tests.flows.lambda_batch.turns import Actor, Killed, Turns
 from tests.unit.shardlane.entries import FIRST, Context, entry
 from tests.unit.shardlane.parking.hooked_store import hooked
 
@@ -40,6 +40,10 @@ class Weather:
     """A store call fails, before or after it happened."""
     jump: float = 0.0
     """The clock moves past every hold."""
+    redriver_death: float = 0.0
+    """A redrive dies where it stands."""
+    rest: float = 0.0
+    """The clock moves past every hold, while nobody redrives."""
     redrives: int = 2
     """How many redrivers there are; a number, not a chance."""
 
@@ -48,6 +52,9 @@ CALM = Weather()
 STORM = Weather(death=0.01, abandonment=0.01, throttle=0.03, jump=0.02)
 CROWD = Weather(throttle=0.01, redrives=5)
 """Many redrivers, but no hold that runs out and no zombie: no two handlers of a key overlap."""
+FIRE = Weather(throttle=0.01, redriver_death=0.02, rest=0.02, redrives=10)
+"""Redrives die one after the other, while records of their key keep arriving; nothing else is
+wrong, so that what is handled twice is their doing."""
 
 
 @dataclass
@@ -64,6 +71,8 @@ class World:
     checkpoint: int = 0
     events: list[tuple[str, int]] = field(default_factory=list)
     """("start", "effect" or "end", position) in the order in which they happened."""
+    cut_short: Counter[int] = field(default_factory=Counter)
+    """By position: redrives that died between the effect and the deletion of the record."""
 
     def __post_init__(self) -> None:
         self.turns = Turns(self.random)
@@ -71,6 +80,8 @@ class World:
         poison = self.random.sample(range(self.records), k=self.records // 4)
         self.failures = Counter({position: self.random.choice((1, 1, 3)) for position in poison})
         self._weather = self.weather
+        self._redriving: dict[str, int | None] = {}
+        """Who is in the middle of a redrive, and the last record that it had an effect of."""
         self.seen_by_actors = hooked(self.store, self._around, self._around)
         lot = ParkingLot(consumer=CONSUMER, store=self.seen_by_actors)
         self._policy = FailurePolicy.park(lot, attempts=1, backoff=Backoff(0, 1, 0))
@@ -108,10 +119,22 @@ class World:
         self.now_ms += random.uniform(0, 20)
         if random.random() < weather.jump:
             self.now_ms += HOLD_MS * 1.2
+        if random.random() < weather.rest and not self._redriving:
+            self.now_ms += HOLD_MS * 1.2
         if random.random() < weather.death and self.turns.actors:
             actor = random.choice(self.turns.actors)
             if actor.name != "mapping":
                 actor.kill()
+        for actor in self.turns.actors:
+            if random.random() < weather.redriver_death * self._danger(actor.name):
+                actor.kill()
+
+    def _danger(self, name: str) -> int:
+        """Redrivers die in a redrive, and most where it matters most."""
+        if name not in self._redriving:
+            return 0
+        position = self._redriving[name]
+        return 40 if position is not None and self._is_parked(position) else 1
 
     def _around(self, name: str) -> None:
         self.turns.pause()
@@ -168,6 +191,8 @@ class World:
                 self.failures[position] -= 1
                 raise RuntimeError("boom")
             self.events.append(("effect", position))
+            if self._actor in self._redriving:
+                self._redriving[self._actor] = position
             self.turns.pause()
         finally:
             self.events.append(("end", position))
@@ -179,10 +204,33 @@ class World:
             self.turns.pause()
             gates = self.store.gates(CONSUMER)
             if gates:
-                try:
+                with self._noting_its_death():
                     self._redriver().redrive(self.random.choice(gates).key_hash)
-                except StoreUnavailable:
-                    continue
+
+    @property
+    def _actor(self) -> str:
+        actor: Actor = self.turns.here.actor
+        return actor.name
+
+    @contextmanager
+    def _noting_its_death(self) -> Iterator[None]:
+        """Around one redrive: what had its effect and is still in the lot when it ends in the
+        middle will be handled once more."""
+        self._redriving[self._actor] = None
+        try:
+            yield
+        except (Killed, StoreUnavailable) as end:
+            position = self._redriving[self._actor]
+            if position is not None and self._is_parked(position):
+                self.cut_short[position] += 1
+            if isinstance(end, Killed):
+                raise
+        finally:
+            del self._redriving[self._actor]
+
+    def _is_parked(self, position: int) -> bool:
+        lot = self.store.parked(CONSUMER, key_hash(self.key_of[position]))
+        return any((int(each.sequence_number) - FIRST) // 7 == position for each in lot)
 
     def _drain(self, hash_: str) -> None:
         def drain() -> None:
@@ -236,6 +284,17 @@ class World:
         twice = sorted(position for position, count in handled.items() if count > 1)
         if self.weather is CALM and twice:
             yield f"{twice} were handled twice although nothing went wrong"
+        if self.weather is FIRE:
+            yield from self._not_exactly_as_often(handled)
+
+    def _not_exactly_as_often(self, handled: Counter[int]) -> Iterator[str]:
+        """Only a redrive that died behind a record's effect makes it run again, and each does."""
+        for position in range(self.records):
+            if handled[position] != 1 + self.cut_short[position]:
+                yield (
+                    f"{position} had {handled[position]} effects; {self.cut_short[position]} "
+                    "redrives died behind one"
+                )
 
     def _out_of_order(self) -> Iterator[str]:
         handled: set[int] = set()

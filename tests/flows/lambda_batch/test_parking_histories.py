@@ -14,7 +14,15 @@ from shardlane.parking import desk
 from shardlane.parking.answers import Behind, First
 from shardlane.parking.dynamodb_store import DynamoDBParkingStore
 from shardlane.parking.memory_store import MemoryParkingStore
-from tests.flows.lambda_batch.parking_world import CALM, CROWD, STORM, Weather, World, played
+from tests.flows.lambda_batch.parking_world import (
+    CALM,
+    CROWD,
+    FIRE,
+    STORM,
+    Weather,
+    World,
+    played,
+)
 
 
 def history(seed: int, weather: Weather, store: Any = None, *, records: int = 24) -> list[str]:
@@ -28,9 +36,23 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.ERROR)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", range(60))
 def test_in_a_storm_no_promise_is_broken(seed: int) -> None:
     assert history(seed, STORM) == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_redrives_that_die_repeat_that_one_record_and_no_other(seed: int) -> None:
+    assert history(seed, FIRE) == []
+
+
+def test_redrives_die_where_it_matters() -> None:
+    """Else the test above would say little."""
+    worlds = [World(Random(seed), MemoryParkingStore(), FIRE) for seed in range(12)]
+    for world in worlds:
+        with played(world):
+            pass
+    assert sum(sum(world.cut_short.values()) for world in worlds) >= 2
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -43,11 +65,12 @@ def test_in_a_calm_every_record_is_handled_once(seed: int) -> None:
     assert history(seed, CALM) == []
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("weather", [STORM, FIRE], ids=["storm", "fire"])
+@pytest.mark.parametrize("seed", range(10))
 def test_on_a_dynamodb_table_no_promise_is_broken(
-    seed: int, dynamodb: DynamoDBParkingStore
+    seed: int, weather: Weather, dynamodb: DynamoDBParkingStore
 ) -> None:
-    assert history(seed, STORM, dynamodb, records=6) == []
+    assert history(seed, weather, dynamodb, records=6) == []
 
 
 # Without any one condition some history breaks a promise. The conditions that guard against what
@@ -112,6 +135,28 @@ def test_forgetting_to_mark_a_key_as_quarantined_is_caught(monkeypatch: pytest.M
     real = desk.ParkingDesk.quarantined_keys
     monkeypatch.setattr(desk.ParkingDesk, "quarantined_keys", lambda self: Deaf(real(self)))
     assert _caught(lambda seed: history(seed, STORM))
+
+
+def test_taking_a_lifted_quarantine_for_parked_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = desk.ParkingDesk.park_behind
+
+    def careless(self: desk.ParkingDesk, records: Any, *more: Any) -> desk.Settled:
+        real(self, records, *more)
+        return desk.Settled(tuple(range(len(records))), lifted=False)
+
+    monkeypatch.setattr(desk.ParkingDesk, "park_behind", careless)
+    assert _caught(lambda seed: history(seed, CROWD))
+
+
+def test_a_redrive_that_forgets_to_remove_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Now and then: what was handled stays in the lot, and runs again although nobody died."""
+    real, calls = MemoryParkingStore.remove, iter(range(10**6))
+    monkeypatch.setattr(
+        MemoryParkingStore,
+        "remove",
+        lambda self, record: True if next(calls) % 4 == 3 else real(self, record),
+    )
+    assert _caught(lambda seed: history(seed, FIRE))
 
 
 def test_starting_without_the_quarantine_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

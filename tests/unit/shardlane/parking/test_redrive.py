@@ -154,6 +154,22 @@ def test_a_record_parked_behind_at_the_last_moment_is_redriven_too(clock: Steppe
     assert consumer.handled == [0, 1]
 
 
+def test_a_record_parked_between_the_two_reads_is_redriven_too(clock: SteppedClock) -> None:
+    store = quarantined(0)
+    added: list[object] = []
+
+    def park_behind(name: str) -> None:
+        if name == "parked" and not store.parked(CONSUMER, ALICE) and not added:
+            added.append(store.park_behind(CONSUMER, ALICE, [parked(1)]))
+
+    consumer = Consumer(store, clock)
+    between = hooked(store, lambda name: None, park_behind)
+    result = redriver(between, consumer, clock).redrive(ALICE)
+    assert added
+    assert result == Redriven(End.LIFTED, handled=2)
+    assert consumer.handled == [0, 1]
+
+
 @pytest.mark.parametrize("call", ["parked", "lift", "extend"])
 def test_who_lost_the_hold_stops(call: str, clock: SteppedClock) -> None:
     # The hold ran out, another redrive took the key.
