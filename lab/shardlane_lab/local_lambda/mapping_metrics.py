@@ -43,7 +43,9 @@ class MappingMetrics:
         """Records that have to be sent again; 0 after a success."""
         self._count("FailedInvokeEventCount", count)
 
-    def gave_up(self, count: int) -> None:
+    def dropped(self, count: int) -> None:
+        """Given up, and not at an on-failure destination either: what gets there is not counted
+        here."""
         self._count("DroppedEventCount", count)
 
     def delivered(self, count: int) -> None:

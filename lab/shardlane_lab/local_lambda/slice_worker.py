@@ -211,8 +211,9 @@ class SliceWorker:
 
     async def _give_up(self, given_up: GivenUp) -> None:
         work, records = self._work, given_up.batch.records
-        work.metrics.gave_up(len(records))
-        if work.destination is not None:
+        if work.destination is None:
+            work.metrics.dropped(len(records))
+        else:
             message = failure_message(
                 given_up, work.identity, self._shard_id, work.wall_ms(), self._last
             )
@@ -228,6 +229,7 @@ class SliceWorker:
             # Whatever a destination raises: the service counts it and goes on, and so do we.
             log.exception("an on-failure message of %s was not delivered", self._shard_id)
             self._work.metrics.not_delivered()
+            self._work.metrics.dropped(count)
         else:
             self._work.metrics.delivered(count)
 

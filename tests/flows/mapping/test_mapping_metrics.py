@@ -26,7 +26,7 @@ def test_event_counts_of_a_batch_that_is_given_up(
     assert sum(trial.metric("FilteredOutEventCount")) == 1
     assert trial.metric("InvokedEventCount") == [2, 2]
     assert trial.metric("FailedInvokeEventCount") == [2, 2]
-    assert trial.metric("DroppedEventCount") == [2]
+    assert trial.metric("DroppedEventCount") == []
     assert trial.metric("OnFailureDestinationDeliveredEventCount") == [2]
 
 
@@ -82,7 +82,16 @@ def test_a_partial_failure_counts_the_records_that_are_sent_again(
     trial.put_all([(text, "k") for text in "abcd"])
     trial.settle()
     assert trial.metric("FailedInvokeEventCount") == [2]
-    assert trial.metric("DroppedEventCount") == [2]
+    assert trial.metric("OnFailureDestinationDeliveredEventCount") == [2]
+
+
+def test_dropped_is_what_no_destination_was_told_of(kinesis_mapping: MappingTrials) -> None:
+    for options in ({"on_failure": None}, {"destination_fails": True}):
+        trial = kinesis_mapping(poison("bad"), maximum_retry_attempts=0, **options)
+        trial.put("bad")
+        trial.settle()
+        assert trial.metric("DroppedEventCount") == [1]
+        assert trial.metric("OnFailureDestinationDeliveredEventCount") == []
 
 
 def test_invocations_errors_and_duration_of_the_function(
