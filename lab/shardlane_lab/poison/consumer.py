@@ -104,6 +104,7 @@ class Consumer:
         ours = KeyedBatchProcessor(
             on_failure=on_failure, clock=self.clock, draw=draw.random, logger=_silent
         )
+        ours.metrics = None  # they go to standard output
         return ours, self._handle
 
     def _handle(self, record: Record) -> None:

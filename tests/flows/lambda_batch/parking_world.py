@@ -177,6 +177,7 @@ class World:
         processor = KeyedBatchProcessor(
             on_failure=self._policy, clock=self, draw=self.random.random
         )
+        processor.metrics = None  # they go to standard output
         return process_partial_response(
             event=event, record_handler=self._handle, processor=processor, context=context
         )
