@@ -89,8 +89,7 @@ class Load(_Table):
         default=0.0,
         ge=0,
         le=60_000,
-        description="What handling a record takes; every consumer but the published loops' own "
-        "bookkeeping obeys it",
+        description="What handling a record takes: the record says it, and every consumer obeys",
     )
     senders: int = Field(
         default=1,

@@ -244,6 +244,7 @@ class AwsRun:
                     surfaced_throttles=self._collector.surfaced_throttles[each.label],
                     function=function.name if function else None,
                     efo_consumer=function.consumer if function else registered,
+                    mapping_uuid=function.mapping_id if function else None,
                 )
             )
         return records

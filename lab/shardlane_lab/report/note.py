@@ -19,12 +19,23 @@ _FAR = 1.5
 
 def notes(summary: Summary) -> tuple[str, ...]:
     return (
+        *_outside(summary),
         *_missing_parts(summary),
         *_producer(summary),
         *_counts(summary),
         *_throttles(summary),
         *_negatives(summary),
     )
+
+
+def _outside(summary: Summary) -> Iterable[str]:
+    """On AWS figures are measured, whatever was published."""
+    clauses = summary.record.environment.get("outside_measured_range", ())
+    if clauses and summary.record.target != "aws":
+        yield (
+            "Outside the measured range, so an extrapolation of the published measurement: "
+            f"{'; '.join(clauses)}."
+        )
 
 
 def _missing_parts(summary: Summary) -> Iterable[str]:

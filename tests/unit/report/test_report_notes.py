@@ -83,3 +83,12 @@ def test_more_throttles_than_published_are_explained_off_aws() -> None:
 def test_negative_differences_are_shown_as_disagreeing_clocks() -> None:
     text = told(run([*many(), sample(300, latency_ms=-7.5)]))
     assert "1 difference of times below zero, the smallest −7.5 ms" in text
+
+
+def test_an_extrapolation_says_what_of_it_was_not_measured() -> None:
+    outside = {"outside_measured_range": ["a batch window", "several puts at once"]}
+    text = told(Run(record(environment=outside), many(), [THROTTLES]))
+    assert "Outside the measured range" in text
+    assert "a batch window; several puts at once." in text
+    on_aws = Run(record(environment=outside, target="aws"), many(), [THROTTLES])
+    assert "Outside" not in told(on_aws)
