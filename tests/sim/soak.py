@@ -37,14 +37,14 @@ def breaking(first: int, count: int, processes: int) -> Iterator[int]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.sim.soak", description=__doc__)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--count", type=int, default=20_000, help="how many seeds")
+    parser.add_argument("--seeds", type=int, default=20_000, help="how many")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    for seed in breaking(given.first, given.count, given.processes):
+    for seed in breaking(given.first, given.seeds, given.processes):
         print(breach_of(drawn(seed)))
         return 1
-    print(f"{given.count} histories from seed {given.first} on kept the contract")
+    print(f"{given.seeds} histories from seed {given.first} on kept the contract")
     return 0
 
 
