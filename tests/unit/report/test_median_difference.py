@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from shardlane_lab.report.difference import median_differences
 from shardlane_lab.report.summary import Summary, summarise
+from shardlane_lab.report.tables import differences_table
 from shardlane_lab.run_record import ConsumerRecord
 from tests.unit.report.samples_by_hand import FAN_OUT, POLLER, run, sample
 
@@ -58,3 +59,26 @@ def test_every_later_run_is_set_against_the_first() -> None:
     runs = [summarised({"lambda-efo": latency}, FAN_OUT) for latency in (50, 60, 45)]
     (row,) = median_differences(runs)
     assert row.from_first_ms == (10, -5)
+
+
+def test_many_runs_stand_under_each_other_consumer_by_consumer() -> None:
+    runs = [
+        summarised({"lambda-efo": latency, "boto3-get-records": 100}, FAN_OUT, POLLER)
+        for latency in (50, 60)
+    ]
+    runs += [summarised({"lambda-efo": 45}, FAN_OUT)]
+    table = differences_table(runs)
+    assert [group.title for group in table.groups] == ["lambda-efo", "boto3-get-records"]
+    texts = [[cell.text for cell in row] for row in table.groups[0].rows]
+    assert texts == [
+        ["by-hand local #1", "100.0", "–", "–", "–"],
+        ["by-hand local #2", "110.0", "+10.0", "1.10", "no"],
+        ["by-hand local #3", "95.0", "−5.0", "0.95", "no"],
+    ]
+    assert len(table.groups[1].rows) == 2
+
+
+def test_of_many_runs_a_consumer_that_one_has_alone_is_left_out() -> None:
+    runs = [summarised({"lambda-efo": 50}, FAN_OUT) for _ in range(3)]
+    runs += [summarised({"boto3-get-records": 100}, POLLER)]
+    assert [group.title for group in differences_table(runs).groups] == ["lambda-efo"]

@@ -28,7 +28,8 @@ def poison_table(figures: PoisonFigures) -> Table:
         groups=(Group("", "", tuple(_row(each) for each in figures.policies)),),
         notes=(
             NOTE,
-            "p50, p99, max: of all keys but the poison one; poison max: of that. out of order: "
+            "Arrival to handled, in ms. p50, p99, max: of all keys but the poison one; poison max: "
+            "of that. out of order: "
             "starts of a record before an earlier one of its key was handled. repeated: a "
             "handler's effect once more for the same record.",
         ),
