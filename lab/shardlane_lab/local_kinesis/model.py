@@ -74,6 +74,11 @@ SUBSCRIBE = "SubscribeToShard"
 """The one operation whose answer is a stream: ``Kinesis.subscribe`` and not ``Kinesis.call``."""
 
 
+def local_operations() -> frozenset[str]:
+    """What this Kinesis answers; the rest of ``service_operations`` it refuses as unknown."""
+    return frozenset({*_OPERATIONS, SUBSCRIBE})
+
+
 @dataclass(frozen=True, slots=True)
 class Timing:
     """How long a call takes: wait ``before_ms``, carry it out, wait ``after_ms``, answer."""
