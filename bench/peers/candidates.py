@@ -144,12 +144,25 @@ def bare(where: Where, mode: str, *options: str) -> list[str | Path]:
     return [sys.executable, "-m", "bench.peers.bare", *_told(where, mode), *options]
 
 
+CLIENTS = ROOT / ".venv/clients/bin/python"
+
+
+def find_async_kinesis() -> None:
+    if not CLIENTS.exists():
+        raise Missing("async-kinesis is not installed: run `make setup`")
+
+
+def async_kinesis(where: Where, mode: str) -> list[str | Path]:
+    return [CLIENTS, "-m", "bench.peers.async_kinesis", *_told(where, mode)]
+
+
 def _told(where: Where, mode: str) -> list[str]:
     place = [where.kinesis, where.dynamodb, where.stream]
     return [*place, str(where.count), mode, where.application]
 
 
 KCL_POLLING = Peer("kcl", POLLING, ("java", "mvn"), build_kcl, kcl)
+ASYNC_KINESIS = Peer("async-kinesis", POLLING, (), find_async_kinesis, async_kinesis)
 PEERS = (
     KCL_POLLING,
     Peer("kcl", FAN_OUT, ("java", "mvn"), build_kcl, kcl),

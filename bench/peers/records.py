@@ -18,6 +18,7 @@ class Put:
     number: int
     key: str
     sequence_number: str
+    sent_ms: float
 
 
 @dataclass
@@ -26,30 +27,44 @@ class Stream:
 
     client: Any
     name: str
+    keys: int = KEYS
     puts: list[Put] = field(default_factory=list)
 
     @staticmethod
-    def create(client: Any, name: str, shards: int) -> Stream:
+    def create(client: Any, name: str, shards: int, *, keys: int = KEYS) -> Stream:
         client.create_stream(StreamName=name, ShardCount=shards)
         client.get_waiter("stream_exists").wait(StreamName=name, WaiterConfig={"Delay": 1})
-        return Stream(client, name)
+        return Stream(client, name, keys)
 
-    def put(self, count: int, *, per_s: float | None = None) -> None:
-        """Raises ``RuntimeError`` if an entry is refused: repeated, it would change the order."""
+    def put(self, count: int, *, per_s: float | None = None, per_put: int = PER_PUT) -> None:
+        """``per_put`` records a call. Raises ``RuntimeError`` if an entry is refused: repeated, it
+        would change the order."""
         started_s, first = time.monotonic(), len(self.puts)
         while (done := len(self.puts) - first) < count:
             if per_s is not None:
                 time.sleep(max(0.0, started_s + done / per_s - time.monotonic()))
-            self._put_some(min(PER_PUT, count - done))
+            self._put_some(min(per_put, count - done))
 
     def _put_some(self, count: int) -> None:
-        numbers = range(len(self.puts), len(self.puts) + count)
-        entries = [{"Data": payload(n), "PartitionKey": key_of(n)} for n in numbers]
+        named = [(n, f"key-{n % self.keys}") for n in range(len(self.puts), len(self.puts) + count)]
+        entries = [{"Data": payload(n, key), "PartitionKey": key} for n, key in named]
+        sent_ms = time.time() * 1000
         answer = self.client.put_records(StreamName=self.name, Records=entries)
         if answer["FailedRecordCount"]:
             raise RuntimeError(f"{answer['FailedRecordCount']} of {count} records were refused")
-        for number, entry in zip(numbers, answer["Records"], strict=True):
-            self.puts.append(Put(number, key_of(number), entry["SequenceNumber"]))
+        for (number, key), entry in zip(named, answer["Records"], strict=True):
+            self.puts.append(Put(number, key, entry["SequenceNumber"], sent_ms))
+
+    def put_one_into_each_shard(self) -> None:
+        """Of an evenly cut stream."""
+        shards = self.client.list_shards(StreamName=self.name)["Shards"]
+        for number, shard in enumerate(shards):
+            self.client.put_record(
+                StreamName=self.name,
+                Data=payload(number, "key-0"),
+                PartitionKey="key-0",
+                ExplicitHashKey=shard["HashKeyRange"]["StartingHashKey"],
+            )
 
     def split(self, shard_id: str) -> None:
         """In the middle of its range."""
@@ -65,13 +80,9 @@ class Stream:
         )
 
 
-def key_of(number: int) -> str:
-    return f"key-{number % KEYS}"
-
-
-def payload(number: int) -> bytes:
-    """Its number comes first, for readers that print the payload."""
-    return f"{number} {key_of(number)} ".encode().ljust(RECORD_BYTES, b".")
+def payload(number: int, key: str) -> bytes:
+    """The number comes first, for readers that print the payload."""
+    return f"{number} {key} ".encode().ljust(RECORD_BYTES, b".")
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ use crate::seen::seen;
 
 /// The payload as it came: no codec looks at it.
 #[derive(Deserialized)]
+#[expect(dead_code, reason = "what is printed is in the headers")]
 struct Payload<'a>(&'a [u8]);
 
 fn argument(number: usize) -> String {
@@ -22,11 +23,10 @@ fn argument(number: usize) -> String {
         .expect("KINESIS DYNAMODB STREAM COUNT MODE APPLICATION")
 }
 
-fn source() -> KinesisStream {
-    KinesisStream::new(argument(3)).poll_interval(Duration::from_millis(250))
-}
-
-#[subscriber(source(), start_at(KinesisPosition::horizon()))]
+#[subscriber(
+    KinesisStream::new(argument(3)).poll_interval(Duration::from_millis(250)),
+    start_at(KinesisPosition::horizon())
+)]
 async fn print(_payload: &Payload<'_>, ctx: &mut Context<'_>) -> HandlerOutcome {
     let headers = ctx.headers();
     let (Some(key), Some(sequence)) = (
