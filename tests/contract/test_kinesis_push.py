@@ -1,9 +1,11 @@
-"""A subscription whose client reads slowly: nothing piles up in the server, and nothing is lost."""
+"""A subscription whose client reads slowly, or leaves: nothing piles up in the server, and nothing
+is lost."""
 
 from __future__ import annotations
 
 import json
 import socket
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -57,6 +59,10 @@ class Pushing:
         position = {"Type": "TRIM_HORIZON"}
         request = {"ConsumerARN": found.arn, "ShardId": SHARD_0, "StartingPosition": position}
         return json.dumps(request).encode()
+
+    def subscribed(self, consumer: str) -> bool:
+        access = self._model.account.streams["s"].consumers[consumer].access
+        return any(each.subscription is not None for each in access.values())
 
     def stop(self) -> None:
         self._threads.run(self._server.stop())
@@ -129,3 +135,40 @@ def test_a_client_that_does_not_read_holds_up_its_own_subscription_only(
         assert pushing.pushed["slow"] < RECORDS  # it was asked for first and waits for its client
         assert read_slow().count(b'"SequenceNumber"') == RECORDS
         assert pushing.pushed["slow"] == RECORDS
+
+
+def leaves_by_closing(raw: socket.socket) -> None:
+    raw.close()
+
+
+def leaves_by_reset(raw: socket.socket) -> None:
+    """HTTP/2: the stream alone ends, the connection stays."""
+    raw.sendall(b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08")
+
+
+@pytest.mark.parametrize(
+    ("subscribe", "leave"),
+    [
+        (over_http1, leaves_by_closing),
+        (over_http2, leaves_by_closing),
+        (over_http2, leaves_by_reset),
+    ],
+)
+def test_the_subscription_of_a_client_that_leaves_ends(
+    pushing: Pushing, subscribe: Subscribe, leave: Callable[[socket.socket], None]
+) -> None:
+    """Most of its events are not sent by then: it does not read."""
+    raw = socket.create_connection(("127.0.0.1", pushing.port), timeout=PATIENCE_S)
+    with raw:
+        subscribe(raw, pushing.request("slow"))
+        until(lambda: pushing.subscribed("slow"))
+        leave(raw)
+        until(lambda: not pushing.subscribed("slow"))
+    assert pushing.pushed["slow"] < RECORDS
+
+
+def until(holds: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < give_up_s, "it did not come"
+        time.sleep(0.01)

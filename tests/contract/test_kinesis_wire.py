@@ -7,6 +7,7 @@ import http.client
 import json
 import socket
 import ssl
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
@@ -421,6 +422,48 @@ def test_a_wrong_fault_plan_is_refused_and_the_old_one_stays(server: Server) -> 
         assert status == 400
         assert json.loads(answer)["message"]
     assert call(server, "ListStreams", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/_shardlane/fault", 404), ("POST", "/_shardlane/faults", 405)],
+)
+def test_what_the_admin_route_does_not_have(
+    server: Server, method: str, path: str, status: int
+) -> None:
+    got, _, answer = send(server, b"", {}, method, path)
+    assert got == status
+    assert "_shardlane/faults" in answer.decode() or "PUT replaces" in answer.decode()
+
+
+def late_by(server: Server, delay_ms: float) -> None:
+    """The next ListStreams, and that one only."""
+    rule = {"kind": "latency", "operation": "ListStreams", "ms": delay_ms, "times": 1}
+    send(server, json.dumps({"fault": [rule]}).encode(), {}, "PUT", "/_shardlane/faults")
+
+
+def test_a_late_answer_comes_late(server: Server) -> None:
+    late_by(server, 150)
+    started_s = time.monotonic()
+    assert call(server, "ListStreams", {})[0] == 200
+    assert time.monotonic() - started_s >= 0.15
+
+
+def test_a_late_answer_holds_up_no_other(server: Server) -> None:
+    late_by(server, 3_600_000)
+    request = (
+        f"POST / HTTP/1.1\r\nhost: x\r\nx-amz-target: {TARGET}ListStreams\r\n"
+        f"content-length: 2\r\n\r\n{{}}"
+    ).encode()
+    give_up_s = time.monotonic() + 10
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=10)) as raw:
+        raw.sendall(request)
+        while b'"fired": 1' not in send(server, b"", {}, "GET", "/_shardlane/faults")[2]:
+            assert time.monotonic() < give_up_s
+        assert call(server, "ListStreams", {})[0] == 200
+        raw.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            raw.recv(1000)
 
 
 def test_a_busy_port_is_named(threads: LoopThread, server: Server) -> None:
