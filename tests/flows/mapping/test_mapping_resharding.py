@@ -148,3 +148,11 @@ def test_split_and_merge_again_and_again_keeps_every_record_in_the_order_of_its_
     for i in range(8):
         mine = [text for text in trial.handled() if text.startswith(f"k{i} ")]
         assert mine == [f"k{i} {turn}" for turn in range(4)]
+
+
+def test_every_page_of_the_stream_is_read(kinesis_mapping: MappingTrials) -> None:
+    """ListShards shows 1,000 shards at a time."""
+    trial = kinesis_mapping(succeed, shards=1001)
+    trial.put("last", hash_key=str(2**128 - 1))
+    trial.settle()
+    assert trial.handled() == ["last"]
