@@ -74,13 +74,14 @@ def test_stuck_names_the_record_that_blocks_and_what_its_settings_will_do(
 def test_stuck_leaves_the_one_that_parks_alone(stage: Stage, poison: str) -> None:
     (found,) = status_of(stage, "park")
     assert (found["stuck"], found["blocks"]) == (False, [])
+    assert "quarantined keys: 1 (shardlane parked --function park)" in found["notes"]
 
 
 def test_stuck_tells_what_a_function_with_any_code_gave_up(stage: Stage, poison: str) -> None:
     queued, stored = status_of(stage, "plain")
     notes = [*queued["notes"], *stored["notes"]]
     assert any("ValueError" in each for each in notes)
-    assert any(each.startswith("1 messages wait at arn:aws:sqs:") for each in notes)
+    assert any(each.startswith("messages waiting at arn:aws:sqs:") for each in notes)
 
 
 def test_stuck_exits_with_1_and_prints_no_key_and_no_payload(stage: Stage, poison: str) -> None:
@@ -173,6 +174,17 @@ def test_nothing_is_written_without_an_answer(stage: Stage, poison: str) -> None
         assert "give --yes" not in stage.shardlane(*command, "--dry-run")
     assert len(parked_records(stage)) == 3
     assert kept_objects(stage)
+
+
+def test_a_record_that_will_never_pass_is_skipped_with_a_reason(stage: Stage, poison: str) -> None:
+    stage.put("eve", poison=True)
+    stage.put("eve", n=1)
+    eventually(lambda: len(stage.shardlane_json("parked", *LOT, "--key", "eve")) == 2)
+    redrive = ("redrive", "--function", "park", "--key", "eve", "--skip-first", "--yes")
+    written = stage.shardlane(*redrive, "--reason", "test data")
+    assert "lifted, 1 handled" in written
+    assert "shardlane: skipped one record: test data" in written
+    assert stage.shardlane_json("parked", *LOT, "--key", "eve") == []
 
 
 def test_the_record_is_redriven_when_the_handler_is_mended(stage: Stage, poison: str) -> None:

@@ -216,13 +216,15 @@ def test_losses_are_noted_before_troubles() -> None:
         mapping=mapping(on_failure=QUEUE_ARN),
         activity=Activity(dropped=series(2.0, 3.0), delivered=series(4.0), errors=series(6.0)),
         waiting=7,
+        quarantined=2,
         logged=Logged(errors=(("KeyError", 6),), not_started=((1, "table: throttled"),)),
     )
     assert diagnose(known, NOW_MS).notes == (
         "5 records given up and dropped in the last 60 min",
         "4 records given up and sent to the on-failure destination in the last 60 min",
         "6 invocations of the function failed in the last 60 min",
-        f"7 messages wait at {QUEUE_ARN}",
+        "quarantined keys: 2 (shardlane parked --function billing)",
+        f"messages waiting at {QUEUE_ARN}: 7",
         "errors in the log: KeyError (6)",
         "the processor started nothing: table: throttled",
     )

@@ -214,8 +214,11 @@ def _notes(facts: Facts) -> list[str]:
         for series, what in counted
         if total(series) > 0
     ]
+    if facts.quarantined:
+        command = f"shardlane parked --function {facts.mapping.function}"
+        notes.append(f"quarantined keys: {facts.quarantined} ({command})")
     if facts.waiting:
-        notes.append(f"{facts.waiting} messages wait at {facts.mapping.on_failure}")
+        notes.append(f"messages waiting at {facts.mapping.on_failure}: {facts.waiting}")
     if facts.function.mappings > 1:
         notes.append(
             f"{facts.function.mappings} mappings of this stream call {facts.mapping.function}: its "

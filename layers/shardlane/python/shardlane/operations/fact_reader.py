@@ -25,6 +25,7 @@ from shardlane.operations.log_lines import FILTER_PATTERN, Failing, Line, Logged
 from shardlane.operations.mapping import Mapping, is_kinesis, mapping_from
 from shardlane.operations.stream_reader import ReadRecord, StreamReader, stream_arn
 from shardlane.operations.suspects import Suspects, Window, suspects
+from shardlane.parking.items import gates_pk
 
 QUERIES_A_CALL = 500
 """Quota of ``GetMetricData``."""
@@ -135,6 +136,7 @@ class FactReader:
             StreamFacts(name=mapping.stream, status="ACTIVE"),
             lambda: self._stream(mapping, mappings),
         )
+        quarantined, no_lot = _tried("parking lot", None, lambda: self._quarantined(function))
         waiting, no_destination = _tried(
             "on-failure destination", None, lambda: self._waiting(mapping)
         )
@@ -145,7 +147,8 @@ class FactReader:
             activity=counted,
             logged=lines,
             waiting=waiting,
-            unread=(*unread, *no_function, *no_log, *no_stream, *no_destination),
+            quarantined=quarantined,
+            unread=(*unread, *no_function, *no_log, *no_stream, *no_lot, *no_destination),
             window_ms=self.window_s * 1000,
         )
         located, no_records = _tried("records", facts, lambda: self._located(facts))
@@ -155,11 +158,14 @@ class FactReader:
         client = self.clients("lambda")
         found = client.get_function_configuration(FunctionName=mapping.function)
         name = mapping.function.partition(":")[0]
+        variables = (found.get("Environment") or {}).get("Variables") or {}
         return FunctionFacts(
             timeout_s=found.get("Timeout"),
             state=found.get("State"),
             reserved_concurrency=_reserved(client, name),
             log_group=(found.get("LoggingConfig") or {}).get("LogGroup"),
+            parking_table=variables.get("PARKING_TABLE"),
+            parking_consumer=variables.get("PARKING_CONSUMER"),
             mappings=sum(each.function == mapping.function for each in mappings),
         )
 
@@ -201,6 +207,22 @@ class FactReader:
                 for event in page["events"]:
                     yield Line(event["timestamp"], event["message"])
 
+    def _quarantined(self, function: FunctionFacts) -> int | None:
+        if function.parking_table is None or function.parking_consumer is None:
+            return None
+        pages = (
+            self.clients("dynamodb")
+            .get_paginator("query")
+            .paginate(
+                TableName=function.parking_table,
+                Select="COUNT",
+                KeyConditionExpression="pk = :pk",
+                ExpressionAttributeValues={":pk": {"S": gates_pk(function.parking_consumer)}},
+            )
+        )
+        count: int = sum(page["Count"] for page in pages)
+        return count
+
     def _waiting(self, mapping: Mapping) -> int | None:
         """How many messages a queue holds. Nothing is received: that would hide them from others
         for a while. Objects in a bucket are not counted: they may be many."""
@@ -222,7 +244,7 @@ class FactReader:
         held, expired = self._named(reader, found)
         held = [each for each in held if not has_passed(each, facts.activity.ages)]
         if found.window is not None and not held:
-            held = list(_arrived_within(reader, facts.stream, found.window))
+            held = list(islice(_arrived_within(reader, facts.stream, found.window), MOST_HELD))
         return replace(
             facts,
             held=tuple(held[:MOST_HELD]),

@@ -17,6 +17,9 @@ class FunctionFacts:
     state: str | None = None
     reserved_concurrency: int | None = None
     log_group: str | None = None
+    parking_table: str | None = None
+    """With ``parking_consumer``: the lot that the function's environment names."""
+    parking_consumer: str | None = None
     mappings: int = 1
     """How many of the mappings looked at call it: its log and metrics do not tell them apart."""
 
@@ -59,6 +62,8 @@ class Facts:
     """Since when the iterator age has grown by a second a second, if it does."""
     waiting: int | None = None
     """Messages at the on-failure destination, if that could be read."""
+    quarantined: int | None = None
+    """Keys in the parking lot that the function's environment names, if there is one."""
     unread: tuple[str, ...] = ()
     """What could not be read, each with its reason."""
     window_ms: int = 3_600_000

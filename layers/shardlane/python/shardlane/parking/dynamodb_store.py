@@ -19,6 +19,7 @@ from shardlane.parking.items import (
     gate_from,
     gate_id,
     gate_item,
+    gates_pk,
     lot_pk,
     parked_from,
     parked_id,
@@ -60,7 +61,7 @@ class DynamoDBParkingStore:
             )
 
     def gates(self, consumer: str) -> list[Gate]:
-        return [gate_from(item) for item in self._query(f"gate#{consumer}", None)]
+        return [gate_from(item) for item in self._query(gates_pk(consumer), None)]
 
     def park_first(self, gate: Gate, record: Parked, owner: OwnerCheck | None = None) -> First:
         owned, (lot, gate_) = self._write(

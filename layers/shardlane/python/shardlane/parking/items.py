@@ -14,8 +14,12 @@ Item = dict[str, Any]
 """Attribute name → DynamoDB's typed value."""
 
 
+def gates_pk(consumer: str) -> str:
+    return f"gate#{consumer}"
+
+
 def gate_id(consumer: str, hash_: str) -> Item:
-    return {"pk": {"S": f"gate#{consumer}"}, "sk": {"S": hash_}}
+    return {"pk": {"S": gates_pk(consumer)}, "sk": {"S": hash_}}
 
 
 def lot_pk(consumer: str, hash_: str) -> str:
