@@ -93,8 +93,7 @@ async def _service(faults: tuple[Fault, ...]) -> AsyncIterator[Service]:
     server = KinesisServer(model, lambda: time.time() * 1000)
     service = Service(model, f"http://127.0.0.1:{await server.start()}")
     service.now("CreateStream", StreamName="s", ShardCount=1)
-    while service.now("ListShards", StreamName="s")["Shards"] == []:
-        await asyncio.sleep(0.01)
+    await until(lambda: bool(service.now("ListShards", StreamName="s")["Shards"]))
     await asyncio.sleep(0.05)
     try:
         yield service
