@@ -115,9 +115,12 @@ class History:
 def drawn(seed: int) -> History:
     """A history with a bit of everything."""
     random = Random(f"{seed}/keyed batch")
-    setting = _setting(random)
-    timed: list[Put | Deed] = [*_puts(random, setting), *_deeds(random)]
-    timed.sort(key=lambda each: each.at_s)
+    setting = _setting(random, seed)
+    puts, deeds = _puts(random, setting), _deeds(random)
+    if any(len(set(each.keys)) > 1 for each in puts):
+        # Keys that share aggregates are promised no order across a split.
+        deeds = [each for each in deeds if each.kind != "split"]
+    timed: list[Put | Deed] = sorted([*puts, *deeds], key=lambda each: each.at_s)
     faults = _faults(random) if setting.policy.parks else []
     return History(seed, setting, (*timed, *faults))
 
@@ -149,7 +152,7 @@ def _line(event: Event) -> str:
     return f"  {event.at_s:6.2f} s  put {' + '.join(event.keys)}{calls}"
 
 
-def _setting(random: Random) -> Setting:
+def _setting(random: Random, seed: int) -> Setting:
     return Setting(
         shards=random.choice([1, 1, 2]),
         source=random.choice(["standard", "standard", "efo"]),
@@ -165,6 +168,7 @@ def _setting(random: Random) -> Setting:
             progress_restarts_retries=random.random() < 0.5,
             partial_split_is_free=random.random() < 0.5,
             age_takes_whole_batch=random.random() < 0.5,
+            first_reported_is_halved=Random(f"{seed}/halved").random() < 0.5,
         ),
         timeout_s=random.choice([3.0, 6.0]),
         policy=_policy(random),

@@ -188,3 +188,67 @@ def test_any_batch_reports_the_lowest_failure_and_keeps_order(
     for key in set(keys):
         of_key = [number for number in started if keys[number] == key]
         assert of_key == [n for n in range(len(keys)) if keys[n] == key][: len(of_key)]
+
+
+def _starts_at_most(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where handlers that hang have taken the process's threads."""
+    start, left = threading.Thread.start, iter(range(count))
+
+    def limited(self: threading.Thread) -> None:
+        if next(left, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+
+
+def test_with_fewer_threads_than_workers_the_batch_is_handled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _starts_at_most(2, monkeypatch)
+    handled: list[int] = []
+    processor = KeyedBatchProcessor(workers=4)
+    assert run(processor, "abcdefgh", lambda record: handled.append(place(record))) is None
+    assert sorted(handled) == list(range(8))
+
+
+def test_without_any_thread_the_invocation_fails_and_nothing_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _starts_at_most(0, monkeypatch)
+    handled: list[Record] = []
+    with pytest.raises(RuntimeError, match="new thread"):
+        run(KeyedBatchProcessor(workers=4), "ab", handled.append)
+    assert handled == []
+
+
+def test_threads_start_nothing_once_the_invocation_has_failed() -> None:
+    class BrokenClock(SteppedClock):
+        """Its time cannot be told once a handler runs."""
+
+        broken = False
+
+        def monotonic_s(self) -> float:
+            if self.broken and threading.current_thread() is caller:
+                raise OSError("no clock")
+            return super().monotonic_s()
+
+    caller, clock = threading.current_thread(), BrokenClock()
+    started, failed = threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    def handler(record: Record) -> None:
+        calls.append(place(record))
+        clock.broken = True
+        started.set()
+        failed.wait(PATIENCE_S)
+
+    processor = KeyedBatchProcessor(workers=2, clock=clock)
+    with pytest.raises(OSError, match="no clock"):
+        run(processor, "aaa", handler, Context(1_000))
+    assert started.is_set()
+    failed.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("shardlane-"):
+            thread.join(PATIENCE_S)
+    assert calls == [0]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn
 
 from shardlane.errors import BadEvent, BadRecord
-from shardlane.event_entry import RawRecord
+from shardlane.event_entry import OURS, RawRecord
 from shardlane.record import Record
 
 AGGREGATE_BASE64: Final = "84maw"
@@ -45,7 +45,8 @@ class LambdaBatch:
             self.keys.append(key if type(key) is str else "")
             self.sequence_numbers.append(sequence_number)
             self._sources.append(entry)
-            if type(data) is str and data.startswith(AGGREGATE_BASE64):
+            # What comes back from the parking lot was unpacked before it was parked.
+            if type(data) is str and data.startswith(AGGREGATE_BASE64) and OURS not in entry:
                 self._unpack_last()
 
     def __len__(self) -> int:

@@ -13,6 +13,7 @@ from shardlane.parking.memory_store import MemoryParkingStore
 from shardlane.parking.redrive import Answer, End, Redriven, Redriver, Sent
 from shardlane.parking.redrive_marker import RedriveMarker, marked, marker_of, reason_in
 from tests.unit.shardlane.entries import FIRST, Context, entry, sequence
+from tests.unit.shardlane.packed import packed
 from tests.unit.shardlane.parking.hooked_store import Outage, hooked
 from tests.unit.shardlane.parking.lots import ALICE, CONSUMER, gate, parked
 from tests.unit.shardlane.stepped_clock import SteppedClock
@@ -317,6 +318,21 @@ def test_a_redriven_record_that_fails_is_not_parked_again(clock: SteppedClock) -
     consumer = Consumer(store, clock, broken)
     redriver(store, consumer, clock).redrive(ALICE)
     assert store.parked(CONSUMER, ALICE)[0].rev == "rev-0"
+
+
+def test_a_redriven_record_is_not_unpacked_again(clock: SteppedClock) -> None:
+    # An aggregate within an aggregate: the inner one is its producer's own business.
+    data = packed([("bob", b"{}"), ("carol", b"{}")])
+    store = MemoryParkingStore()
+    store.park_first(gate(), parked(0, data=data))
+    seen: list[tuple[str, bytes]] = []
+
+    def look(record: Record) -> None:
+        seen.append((record.partition_key, record.data))
+
+    result = redriver(store, Consumer(store, clock, look), clock).redrive(ALICE)
+    assert result == Redriven(End.LIFTED, handled=1)
+    assert seen == [("alice", data)]
 
 
 def test_a_function_without_a_lot_refuses_a_redrive() -> None:

@@ -78,18 +78,31 @@ class _Crew:
             first = self._taken()
             if first is None:
                 return
-            self._hire(min(workers, len(set(self._batch.records.keys))), first)
-            while not self._closed:
-                self._watch()
+            try:
+                self._hire(min(workers, len(set(self._batch.records.keys))), first)
+                while not self._closed:
+                    self._watch()
+            finally:
+                # Whatever ended the watch: a thread that is left behind must not start another
+                # record, when the next invocation has the batch already.
+                self._close()
 
     def _hire(self, count: int, first: _Task) -> None:
+        """Raises ``RuntimeError`` if the process can have no thread more; with fewer than
+        ``count`` the batch only takes longer."""
         for number in range(count):
-            threading.Thread(
+            thread = threading.Thread(
                 target=contextvars.copy_context().run,
                 args=(self._work, first if number == 0 else None),
                 name=f"shardlane-{number}",
                 daemon=True,  # a handler that hangs must not keep the process alive
-            ).start()
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # handlers that hang in earlier invocations have taken them all
+                if number == 0:
+                    raise
+                return
 
     def _watch(self) -> None:
         """One round of the caller: wakes what is due, stops and leaves on time. Lock held."""
