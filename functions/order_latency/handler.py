@@ -51,15 +51,16 @@ def lambda_handler(event: dict[str, Any], context: Any) -> Any:
 
     def measure(record: Record) -> None:
         recv_ms = clock.wall_ms()
-        latencies.append(
-            latency_of(
-                record,
-                label=settings.label,
-                recv_ms=recv_ms,
-                batch=len(records),
-                with_key=settings.log_keys,
-            )
+        latency = latency_of(
+            record,
+            label=settings.label,
+            recv_ms=recv_ms,
+            batch=len(records),
+            with_key=settings.log_keys,
         )
+        latencies.append(latency)
+        if latency.handle_ms:
+            clock.sleep_s(latency.handle_ms / 1000)
 
     response = process_partial_response(
         event=event, record_handler=measure, processor=processor, context=context
