@@ -52,7 +52,7 @@ def prepared(given: argparse.Namespace, study: Study) -> Callable[[Path, Experim
     print(f"Account {access.account}, stage {given.stage}, stream {deployment.stream}")
     _say_cost(given, study, access)
     if not given.yes:
-        _ask()
+        ask()
     return lambda folder, chosen: _run(folder, chosen, deployment, access, in_region=in_region)
 
 
@@ -68,7 +68,8 @@ def _say_cost(given: argparse.Namespace, study: Study, access: Access) -> None:
         print(cost_text(run_cost(variant.experiment, prices), prices))
 
 
-def _ask() -> None:
+def ask() -> None:
+    """Raises ``LabError`` unless a person says yes."""
     if not sys.stdin.isatty():
         raise LabError("this costs money: say --yes, or run it on a terminal to be asked")
     if input("Run it? [y/N] ").strip().lower() not in ("y", "yes"):

@@ -56,6 +56,9 @@ class ShardReader:
             if code == "ProvisionedThroughputExceededException":
                 emit("throttled", label=self._label)
                 return
+            if code == "InternalFailureException":
+                emit("interrupted", label=self._label, reason=str(error))
+                return
             if code == "ExpiredIteratorException":
                 self._iterator = self._open()
                 return

@@ -73,6 +73,9 @@ class BarePoller:
     async def _refused(self, shard_id: str, error: ServiceError) -> None:
         if error.code == "ExpiredIteratorException":
             self._iterators[shard_id] = await self._iterator(shard_id, "LATEST")
+        elif error.code == "InternalFailureException":
+            told = {"event": "interrupted", "label": self._label, "reason": str(error)}
+            self._collector.event(told)
         elif error.code in RETRIED:
             self._collector.event({"event": "throttled", "label": self._label})
         else:

@@ -3,6 +3,7 @@ runtime client."""
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import io
 import itertools
@@ -35,8 +36,14 @@ class Context:
 
 
 class FixedClock:
+    def __init__(self) -> None:
+        self.slept_s: list[float] = []
+
     def wall_ms(self) -> float:
         return NOW_MS
+
+    def sleep_s(self, seconds: float) -> None:
+        self.slept_s.append(seconds)
 
 
 def load(environ: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -70,7 +77,8 @@ class Function:
             self._module = load(
                 ENVIRON | {"POWERTOOLS_SERVICE_NAME": service} | environ, monkeypatch
             )
-        self._module.clock = FixedClock()  # type: ignore[attr-defined]
+        self.clock = FixedClock()
+        self._module.clock = self.clock  # type: ignore[attr-defined]
 
     def __call__(self, event: Any) -> tuple[Any, Output]:
         with redirect_stdout(self._written):
@@ -196,3 +204,28 @@ def test_a_wrong_environment_stops_the_function_at_its_start(
     environ = ENVIRON | {"WORKERS": "many", "POWERTOOLS_SERVICE_NAME": "order-latency"}
     with pytest.raises(SettingsError, match="WORKERS is 'many'; allowed: a whole number"):
         load(environ, monkeypatch)
+
+
+def test_a_record_says_how_long_its_handling_takes(function: Function) -> None:
+    slow = event("standard")
+    for number, record in enumerate(slow["Records"], start=1):
+        load = {"seq": number, "sent_ms": 1.0, "handle_ms": 250.0 * number}
+        record["kinesis"]["data"] = base64.b64encode(json.dumps(load).encode()).decode()
+    response, output = function(slow)
+    assert response == {"batchItemFailures": []}
+    count = len(slow["Records"])
+    assert sorted(function.clock.slept_s) == [0.25 * each for each in range(1, count + 1)]
+    assert len(output.samples) == count
+
+
+@pytest.mark.parametrize("handle_ms", [-1, 60_001, "1", True])
+def test_a_record_that_asks_for_too_much_time_fails_alone(
+    handle_ms: Any, function: Function
+) -> None:
+    slow = event("standard")
+    load = {"seq": 1, "sent_ms": 1.0, "handle_ms": handle_ms}
+    kinesis = slow["Records"][0]["kinesis"]
+    kinesis["data"] = base64.b64encode(json.dumps(load).encode()).decode()
+    response, _ = function(slow)
+    assert response == {"batchItemFailures": [{"itemIdentifier": kinesis["sequenceNumber"]}]}
+    assert function.clock.slept_s == []

@@ -16,6 +16,8 @@ from shardlane_lab.aws.cost import cost_text, run_cost
 from shardlane_lab.aws.deployment import Deployment, deployment_from, find_deployment
 from shardlane_lab.aws.errors import AwsError, explained
 from shardlane_lab.aws.fitting import Facts, check_fits
+from shardlane_lab.cli import run_aws
+from shardlane_lab.errors import LabError
 from shardlane_lab.experiment import Experiment
 from shardlane_lab.prices.price_table import shipped_prices
 
@@ -264,3 +266,22 @@ class TestCost:
         said = cost_text(run_cost(experiment(), prices), prices)
         assert "no region 'moon-1' in the table" in said
         assert "unknown" in said
+
+
+class TestAsking:
+    @pytest.mark.parametrize("answer", ["n", "", "maybe"])
+    def test_anything_but_yes_is_no(self, answer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr("builtins.input", lambda prompt: answer)
+        with pytest.raises(LabError, match="not run"):
+            run_aws.ask()
+
+    def test_yes_is_yes(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr("builtins.input", lambda prompt: "Y")
+        run_aws.ask()
+
+    def test_without_a_terminal_it_takes_a_flag(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+        with pytest.raises(LabError, match="costs money: say --yes"):
+            run_aws.ask()
