@@ -8,8 +8,9 @@ import logging
 import pytest
 
 from tests.histories.compare import COMMAND, CONTESTANTS, HEADINGS, PAGE, row, table, table_in
+from tests.histories.history import drawn
 
-SEEDS = range(25)
+SEEDS = range(15)
 
 
 @pytest.fixture(autouse=True)
@@ -29,15 +30,9 @@ def cell(line: tuple[str, ...], heading: str) -> float:
 def test_the_oracle_sees_powertools_inversions(rows: dict[str, tuple[str, ...]]) -> None:
     theirs = rows[CONTESTANTS[-1].name]
     assert cell(theirs, "inversions") > 20
-    breaches = [each for seed in SEEDS for each in _breaches(seed)]
+    breaches = [each for seed in range(5) for each in CONTESTANTS[-1].play(drawn(seed)).breaches]
     assert any("starts before" in breach for breach in breaches)
     assert any("ran although" in breach for breach in breaches)
-
-
-def _breaches(seed: int) -> tuple[str, ...]:
-    from tests.histories.history import drawn
-
-    return CONTESTANTS[-1].play(drawn(seed)).breaches
 
 
 def test_ours_has_none_and_fewer_duplicates(rows: dict[str, tuple[str, ...]]) -> None:

@@ -65,9 +65,9 @@ def test_histories_have_a_bit_of_everything() -> None:
 
 
 def test_much_of_it_happens() -> None:
-    played = [play(drawn(seed)) for seed in range(60)]
+    played = [play(drawn(seed)) for seed in range(30)]
     for name in ("dropped", "given_up", "parked", "duplicates", "crashes", "throttles"):
-        assert sum(getattr(each, name) > 0 for each in played) >= 4, name
+        assert sum(getattr(each, name) > 0 for each in played) >= 2, name
 
 
 # A crash at every store call of one history

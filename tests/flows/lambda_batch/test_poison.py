@@ -8,7 +8,7 @@ import pytest
 
 from shardlane_lab.poison import PoisonRun, PoisonSetting, Policy, run_poison
 
-SETTING = PoisonSetting(seconds=50, poison_from_s=10, fixed_s=35)
+SETTING = PoisonSetting(seconds=36, poison_from_s=6, fixed_s=30)
 FEW_KEYS = PoisonSetting(keys=20, records_per_s=50, seconds=30, poison_from_s=5, fixed_s=20)
 OUTAGE = PoisonSetting(
     records_per_s=100, seconds=45, poison_from_s=10, fixed_s=30, everything=True, attempts=1
@@ -30,7 +30,7 @@ def test_parking_costs_the_other_keys_nothing() -> None:
 
 @pytest.mark.parametrize("policy", ["stop", "powertools"])
 def test_without_parking_one_key_blocks_its_shard(policy: Policy) -> None:
-    # For about as long as the record is poison: 25 s.
+    # For about as long as the record is poison: 24 s.
     assert play(policy).others_delay_ms(90) > 20 * play("park").others_delay_ms(90)
     assert play(policy).others_delay_ms(100) > 20_000
 
@@ -38,7 +38,7 @@ def test_without_parking_one_key_blocks_its_shard(policy: Policy) -> None:
 @pytest.mark.parametrize("policy", ["none", "park", "stop", "powertools"])
 def test_every_record_is_handled(policy: Policy) -> None:
     run = play(policy)
-    assert len(run.records) == 50 * SETTING.records_per_s
+    assert len(run.records) == SETTING.seconds * SETTING.records_per_s
     assert all(record.effects >= 1 for record in run.records)
     assert sum(len(delays) for delays in run.delays_ms.values()) == len(run.records)
 
