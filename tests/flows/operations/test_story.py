@@ -82,6 +82,7 @@ def test_stuck_tells_what_a_function_with_any_code_gave_up(stage: Stage, poison:
     notes = [*queued["notes"], *stored["notes"]]
     assert any("ValueError" in each for each in notes)
     assert any(each.startswith("messages waiting at arn:aws:sqs:") for each in notes)
+    assert "messages waiting at arn:aws:s3:::kept: 1" in notes
 
 
 def test_stuck_exits_with_1_and_prints_no_key_and_no_payload(stage: Stage, poison: str) -> None:
@@ -142,6 +143,15 @@ def test_parked_lists_keys_with_age_attempts_depth_and_reason(stage: Stage, pois
     head, second, third = parked_records(stage)
     assert head["sequence_number"] == poison
     assert (head["attempts"], second["attempts"], third["attempts"]) == (3, 0, 0)
+
+
+def test_an_endpoint_that_is_given_goes_before_those_of_the_environment(
+    stage: Stage, poison: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:9")
+    endpoint = stage.variables["AWS_ENDPOINT_URL_DYNAMODB"]
+    (found,) = stage.shardlane_json("parked", *LOT, "--endpoint-url", endpoint)
+    assert found["key_hash"] == key_hash("bob")
 
 
 def test_why_explains_a_key_and_how_to_set_it_going(stage: Stage, poison: str) -> None:

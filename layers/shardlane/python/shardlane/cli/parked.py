@@ -89,18 +89,19 @@ def _show_records(given: argparse.Namespace, clients: Clients, place: LotPlace) 
 
 def _sweep(given: argparse.Namespace, clients: Clients, place: LotPlace) -> int:
     from shardlane.operations.orphans import delete_orphan, find_orphans
+    from shardlane.operations.wording import bytes_text, counted
 
     found = find_orphans(clients, place, SystemClock.wall_ms())
     for each in found:
-        print(f"s3://{place.bucket}/{each.key}  {each.size_bytes:,} bytes")
-    print(
-        f"{len(found)} objects without a parked record, {sum(e.size_bytes for e in found):,} bytes"
-    )
-    if not found or given.dry_run or not agreed(f"Delete {len(found)} objects?", yes=given.yes):
+        print(f"s3://{place.bucket}/{each.key}  {bytes_text(each.size_bytes)}")
+    objects = counted(len(found), "object")
+    size = bytes_text(sum(each.size_bytes for each in found))
+    print(f"{objects} without a parked record, {size}")
+    if not found or given.dry_run or not agreed(f"Delete {objects}?", yes=given.yes):
         return 0
     for each in found:
         delete_orphan(clients, place, each)
-    print(f"{len(found)} objects deleted")
+    print(f"{objects} deleted")
     return 0
 
 

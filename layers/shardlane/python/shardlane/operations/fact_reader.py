@@ -224,17 +224,26 @@ class FactReader:
         return count
 
     def _waiting(self, mapping: Mapping) -> int | None:
-        """How many messages a queue holds. Nothing is received: that would hide them from others
-        for a while. Objects in a bucket are not counted: they may be many."""
-        arn = mapping.on_failure
-        if arn is None or ":sqs:" not in arn:
-            return None
+        """How many messages a queue or a bucket holds. Nothing is received: that would hide it
+        from others for a while."""
+        arn = mapping.on_failure or ""
+        if ":sqs:" in arn:
+            return self._in_queue(*arn.split(":")[4:6])
+        if ":s3:::" in arn:
+            return self._in_bucket(arn.rpartition(":")[2], f"aws/lambda/{mapping.uuid}/")
+        return None
+
+    def _in_queue(self, account: str, name: str) -> int:
         sqs = self.clients("sqs")
-        account, name = arn.split(":")[4:6]
         url = sqs.get_queue_url(QueueName=name, QueueOwnerAWSAccountId=account)["QueueUrl"]
         wanted = "ApproximateNumberOfMessages"
         answer = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[wanted])
         return int(answer["Attributes"][wanted])
+
+    def _in_bucket(self, bucket: str, prefix: str) -> int:
+        """At most the thousand of one page: whether there are any is what matters."""
+        found = self.clients("s3").list_objects_v2(Bucket=bucket, Prefix=prefix)
+        return int(found["KeyCount"])
 
     # --- where it stands ----------------------------------------------------------------------
 
