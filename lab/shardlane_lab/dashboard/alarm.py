@@ -32,7 +32,10 @@ class Alarm:
     series: tuple[Series, ...]
     """The visible one is watched; the others are what an expression needs. Empty for an alarm
     over other alarms."""
+    operator: str
+    """CloudFormation's ``ComparisonOperator``; empty for an alarm over other alarms."""
     comparison: str
+    """The same as a sign."""
     threshold: float | None
     """None where a band is compared with."""
     breaching: int
@@ -53,6 +56,7 @@ def parse_alarm(arn: str, name: str, properties: Properties) -> Alarm:
         name=name,
         description=str(properties.get("AlarmDescription", "")),
         series=series,
+        operator=operator,
         comparison=_COMPARISONS.get(operator, operator),
         threshold=properties.get("Threshold"),
         breaching=int(properties.get("DatapointsToAlarm", of_last)),

@@ -1,27 +1,15 @@
-"""Whether an alarm's rule holds on the recorded minutes. Pure.
-
-Source: "Evaluating an alarm" and "Configuring how CloudWatch alarms treat missing data", CloudWatch
-User Guide. The service also looks at periods before the last ones when data is missing; here a
-missing period counts as the template says, or as fine.
-"""
+"""The state of a dashboard's alarm at the end of the recorded minutes."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
+from shardlane_lab.alarms.history import AlarmRule, Missing, State, history
 from shardlane_lab.dashboard.alarm import Alarm
-from shardlane_lab.dashboard.drawn import DrawnSeries, drawn_series
+from shardlane_lab.dashboard.drawn import drawn_series
 from shardlane_lab.dashboard.metrics import RecordedMetrics
-from shardlane_lab.dashboard.statistic import Points, minutes_of
-
-_HOLDS: Mapping[str, Callable[[float, float], bool]] = {
-    "≥": operator.ge,
-    ">": operator.gt,
-    "<": operator.lt,
-    "≤": operator.le,
-}
+from shardlane_lab.dashboard.statistic import minutes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,30 +21,33 @@ class AlarmState:
 
 
 def alarm_state(alarm: Alarm, metrics: RecordedMetrics) -> AlarmState:
-    """At the end of the recorded time."""
     drawn = drawn_series(alarm.series, metrics)
-    if len(drawn) != 1 or alarm.threshold is None or alarm.comparison not in _HOLDS:
+    rule = _rule(alarm)
+    if len(drawn) != 1 or rule is None:
         return AlarmState(word="not drawn", reason="Its rule is more than one metric's threshold.")
-    watched = drawn[0]
+    (watched,) = drawn
     if watched.problem:
         return AlarmState(word="not drawn", reason=f"Not understood: {watched.problem}.")
     if not watched.points and alarm.missing != "breaching":
         return AlarmState(word="no data", reason=f"{watched.what} has no data.")
-    breaching = _breaching(alarm, watched, metrics)
-    alarming = breaching[-alarm.of_last :].count(True) >= alarm.breaching
+    times = metrics.window.starts(minutes_of(watched.series.source.period_s))
+    states = history(rule, [watched.points.get(time) for time in times])
+    alarmed = states.count(State.ALARM)
     return AlarmState(
-        word="ALARM" if alarming else "OK",
-        reason=f"{breaching.count(True)} of {len(breaching)} periods were breaching.",
-        alarming=alarming,
+        word="no data" if states[-1] is State.INSUFFICIENT_DATA else states[-1].value,
+        reason=f"In ALARM after {alarmed} of {len(states)} periods.",
+        alarming=states[-1] is State.ALARM,
     )
 
 
-def _breaching(alarm: Alarm, watched: DrawnSeries, metrics: RecordedMetrics) -> Sequence[bool]:
-    times = metrics.window.starts(minutes_of(watched.series.source.period_s))
-    return [_breaches(alarm, watched.points, time) for time in times]
-
-
-def _breaches(alarm: Alarm, points: Points, time: int) -> bool:
-    if time not in points or alarm.threshold is None:
-        return alarm.missing == "breaching"
-    return _HOLDS[alarm.comparison](points[time], alarm.threshold)
+def _rule(alarm: Alarm) -> AlarmRule | None:
+    """None for a band, and for an alarm over other alarms."""
+    if alarm.threshold is None or not alarm.series:
+        return None
+    return AlarmRule(
+        comparison=alarm.operator,
+        threshold=alarm.threshold,
+        breaching=alarm.breaching,
+        of_last=alarm.of_last,
+        missing=cast(Missing, alarm.missing),
+    )
