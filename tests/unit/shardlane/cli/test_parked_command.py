@@ -11,11 +11,13 @@ import pytest
 
 from shardlane.cli.main import main
 from shardlane.clock import SystemClock
+from shardlane.operations import resend_messages
 from shardlane.operations.orphans import YOUNGEST_S
 from shardlane.parking.dynamodb_store import DynamoDBParkingStore
+from shardlane.parking.redrive import Answer, Sent
 from tests.unit.shardlane.entries import entry, sequence
 from tests.unit.shardlane.operations.test_unordered import MESSAGE
-from tests.unit.shardlane.parking.lots import BUCKET, CONSUMER, TABLE, parked
+from tests.unit.shardlane.parking.lots import BUCKET, CONSUMER, TABLE, gate, parked
 from tests.unit.shardlane.parking.table_fixtures import credentials, dynamodb, one_dynamodb
 
 __all__ = ["credentials", "dynamodb", "one_dynamodb"]
@@ -57,6 +59,33 @@ def test_a_sweep_that_finds_nothing_asks_nothing(
 ) -> None:
     assert main(SWEEP) == 0
     assert capsys.readouterr().out == "0 objects without a parked record, 0 bytes\n"
+
+
+def test_a_key_whose_payload_is_gone_does_not_hold_up_the_others(
+    dynamodb: DynamoDBParkingStore,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lost = dynamodb.fitted(parked(1, data=b"x" * 400_000))
+    assert lost.stored is not None
+    dynamodb.park_first(gate("alice", since_ms=1), lost)
+    dynamodb.park_first(gate("bob", since_ms=2), parked(2, "bob"))
+    assert dynamodb._payloads is not None
+    dynamodb._payloads.delete(lost.stored)
+    sent: list[Any] = []
+
+    def send(event: Any) -> Sent:
+        sent.append(event["kinesis"]["partitionKey"])
+        return Sent(Answer.HANDLED)
+
+    monkeypatch.setattr(resend_messages, "function_send", lambda *given: send)
+    monkeypatch.setattr(resend_messages, "function_timeout_s", lambda *given: 30)
+    redrive = ["redrive", "--all", "--function", "billing", "--yes", "--keys", *SWEEP[1:-1]]
+    assert main(redrive) == 1
+    written = capsys.readouterr().out
+    assert f"alice  error: bucket {BUCKET}" in written
+    assert "bob  lifted, 1 handled" in written
+    assert sent == ["bob"]
 
 
 def test_a_message_may_come_through_a_pipe_and_needs_no_account_if_it_has_its_records(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shardlane.cli.account import account, add_account, agreed
 from shardlane.cli.lot import add_key, add_lot, lot_of
 from shardlane.clock import SystemClock
+from shardlane.errors import ParkingError, StoreUnavailable
 from shardlane.operations.errors import OperationError
 
 if TYPE_CHECKING:
@@ -120,7 +121,14 @@ def _drive(
     )
     left = 0
     for each in keys:
-        done = redriver.redrive(each.gate.key_hash, skip_first=given.skip_first)
+        try:
+            done = redriver.redrive(each.gate.key_hash, skip_first=given.skip_first)
+        except StoreUnavailable:
+            raise
+        except ParkingError as error:  # this key's: its payload is gone, say
+            print(f"{_named(given, each)}  error: {error}", flush=True)
+            left += 1
+            continue
         print(f"{_named(given, each)}  {_told(done)}", flush=True)
         if done.skipped:
             print(f"shardlane: skipped one record: {given.reason}", file=sys.stderr, flush=True)
