@@ -153,6 +153,20 @@ def test_a_full_lot_holds_up_the_next_key() -> None:
     play(scene)
 
 
+def test_keys_that_others_have_lifted_do_not_fill_the_lot() -> None:
+    async def scene(stage: Stage) -> None:
+        store, lot = lot_of(stage, most=2)
+        running = stage.start(fail_poison, workers(4, by_key), on_failure=park(lot, 1))
+        for number in range(9):
+            stage.put("poison", f"key-{number}")
+            await asyncio.sleep(20)
+            lift(store, f"key-{number}")
+        assert running.stats().counters.parked == 9
+        assert not running.stats().held
+
+    play(scene)
+
+
 def test_a_handler_may_park_its_record_at_once() -> None:
     async def refuse(record: Record) -> None:
         raise Park("not today")

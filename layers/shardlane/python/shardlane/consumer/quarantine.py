@@ -77,6 +77,12 @@ class Quarantine:
         self._pool = DaemonPool("shardlane-parking", _THREADS)
         self._learning = asyncio.Lock()
         self._begun = 0
+        self._parkings = 0
+        """Times that a T1 has begun or ended."""
+        self._under_way = 0
+        self._unsure: set[str] = set()
+        """Keys of T1s without an answer: one may still arrive."""
+        self._refreshing: asyncio.Task[None] | None = None
         self._store: ParkingStore | None = None
 
     async def learn(self) -> None:
@@ -86,6 +92,7 @@ class Quarantine:
         failures = 0
         async with self._learning:
             while self._begun <= asked:  # else another shard's question will do for this one
+                known, parkings = frozenset(self.keys), self._parkings
                 try:
                     keys = await self._ask(self._quarantined)
                 except StoreUnavailable as error:
@@ -95,6 +102,19 @@ class Quarantine:
                 else:
                     self._begun += 1
                     self.keys |= keys
+                    if not self._under_way and parkings == self._parkings:
+                        # Nothing was parked while the answer came: what it lacks was lifted.
+                        self.keys -= known - keys - self._unsure
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many keys are quarantined that it looks like an outage."""
+        return len(self.keys) >= self.lot.max_quarantined
+
+    def look_again(self) -> None:
+        """Has ``learn`` forget the keys that others have lifted meanwhile."""
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh())
 
     async def park_first(self, delivery: Delivery, reason: str) -> Parking:
         """T1, and T2 if the key turns out to be quarantined. Raises ``ParkingError`` if the lot
@@ -108,12 +128,18 @@ class Quarantine:
         def park(desk: ParkingDesk) -> bool:
             return desk.park_first(record, reason, attempts) is not First.GATE_EXISTS
 
+        self._parkings += 1
+        self._under_way += 1
         try:
             answer = await self._parked(record, park)
         except ParkingError:
             if not was_quarantined:
                 self.keys.discard(record.partition_key)  # for nothing was written
             raise
+        finally:
+            self._parkings += 1
+            self._under_way -= 1
+        self._note_unsure(record.partition_key, answer)
         if answer is not Parking.LIFTED:
             return answer
         return await self.park_behind(delivery, reason, attempts)
@@ -134,9 +160,13 @@ class Quarantine:
             return Parking.UNAVAILABLE
         if answer is Parking.LIFTED:
             self.keys.discard(record.partition_key)
+        if answer is not Parking.UNAVAILABLE:
+            self._unsure.discard(record.partition_key)
         return answer
 
     def close(self) -> None:
+        if self._refreshing is not None:
+            self._refreshing.cancel()
         self._pool.close()
 
     # --- inside -----------------------------------------------------------------------------
@@ -155,6 +185,18 @@ class Quarantine:
             )
             return Parking.UNAVAILABLE
         return Parking.PARKED if parked else Parking.LIFTED
+
+    def _note_unsure(self, key: str, answer: Parking) -> None:
+        if answer is Parking.UNAVAILABLE:
+            self._unsure.add(key)
+        else:
+            self._unsure.discard(key)
+
+    async def _refresh(self) -> None:
+        try:
+            await self.learn()
+        except ParkingError as error:
+            _log.error("which keys are quarantined cannot be read: %s", error)
 
     def _quarantined(self) -> set[str]:
         return self._desk(None).quarantined_keys()

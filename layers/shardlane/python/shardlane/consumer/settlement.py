@@ -119,9 +119,9 @@ class Settlement:
             return verdict
         if self._outage.admits(delivery.record.partition_key, self._clock_s()):
             quarantine = self._quarantine
-            full = quarantine is not None and len(quarantine.keys) >= quarantine.lot.max_quarantined
-            if not (full and verdict.action is Action.PARK):
+            if verdict.action is not Action.PARK or quarantine is None or not quarantine.is_full:
                 return verdict
+            quarantine.look_again()
         return Verdict(Action.STOP, f"many keys fail, so it stays: {verdict.reason}")
 
     async def _park(self, delivery: Delivery, verdict: Verdict) -> Verdict:
