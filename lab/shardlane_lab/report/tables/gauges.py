@@ -22,15 +22,16 @@ def gauges_table(summaries: Sequence[Summary]) -> Table:
             "lag p50",
             "lag p99",
             "lag max",
-            "unsettled max",
-            "keys aside max",
+            "unsettled",
+            "aside",
             "looks",
         ),
         groups=groups(summaries, _rows),
         notes=(
             "depth: deliveries read and not started. lag: the age of the oldest record that is not "
-            "settled, or how far the reader is behind if that is more. Looked at about once a "
-            "second.",
+            "settled, or how far the reader is behind if that is more. unsettled: records that the "
+            "checkpoint could not pass; aside: keys that waited for their next attempt; both the "
+            "most at once. Looked at about once a second.",
         ),
     )
 
