@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import boto3
@@ -38,13 +39,18 @@ RECORD = {
 }
 
 
+@cache
+def session() -> Any:
+    """One for all tests: it keeps the services' models, which take long to read."""
+    return boto3.Session("testing", "testing", region_name="eu-west-1")
+
+
 class Account:
     """Clients with a stub each; ``add`` scripts the next answer of a service."""
 
     def __init__(self) -> None:
-        session = boto3.Session("testing", "testing", region_name="eu-west-1")
         names = ("lambda", "kinesis", "cloudwatch", "logs", "sqs")
-        self._clients = {name: session.client(name) for name in names}
+        self._clients = {name: session().client(name) for name in names}
         self._stubs = {name: Stubber(client) for name, client in self._clients.items()}
 
     def __call__(self, service: str) -> Any:
