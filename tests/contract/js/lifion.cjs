@@ -26,7 +26,8 @@ reader.on("data", ({ records }) => {
     console.log(record.data.toString());
     seen.add(record.data.toString());
   }
-  if (seen.size >= Number(count)) process.exit(0);
+  // Not at once: what a full pipe has not taken yet would be lost.
+  if (seen.size >= Number(count)) process.stdout.write("", () => process.exit(0));
 });
 reader.on("error", (error) => console.error(error));
 reader.startConsumer();
