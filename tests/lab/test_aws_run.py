@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.slow(
     "the whole local stack and processes of its own, and latency lines that take their way "
     "through the logs"
 )
+LOAD = "order-latency-load"
 PATIENCE = Patience(quiet_s=20, logs_s=60, look_every_s=0.5, metrics_s=30)
 
 
@@ -43,6 +45,11 @@ def subscribers(seconds: float) -> Experiment:
     values = experiment(seconds).model_dump(exclude_unset=True)
     kept = [each for each in values["consumers"] if each["kind"].endswith("-efo")]
     return Experiment.model_validate(values | {"consumers": kept})
+
+
+def one_function(seconds: float) -> Experiment:
+    values = experiment(seconds).model_dump(exclude_unset=True)
+    return Experiment.model_validate(values | {"consumers": [{"kind": "lambda-efo"}]})
 
 
 class CloudFormation:
@@ -79,6 +86,22 @@ def access_to(services: LocalStack, region: str) -> Access:
     )
 
 
+def with_load_function(template: Template) -> Template:
+    """As a stage that deploys it."""
+    efo = next(each for each in template.functions if each.name == "order-latency-efo")
+    load = replace(
+        efo,
+        name=LOAD,
+        code_folder=Path(__file__).parents[2] / "functions" / "load",
+        environment={"STREAM_NAME": "order-events", "POWERTOOLS_SERVICE_NAME": LOAD},
+    )
+    return replace(
+        template,
+        functions=(*template.functions, load),
+        outputs={**template.outputs, "LoadFunctionName": LOAD},
+    )
+
+
 @asynccontextmanager
 async def deployed(template: Template) -> AsyncIterator[tuple[Access, Deployment]]:
     async with LocalStack(template) as services:
@@ -96,7 +119,7 @@ LEFT = {"order-events-lambda-efo", "order-events-boto3-efo"}
 
 
 def test_a_whole_run_and_a_stopped_one_leave_nothing_behind(assembly: Path) -> None:
-    asyncio.run(_both(read_assembly(assembly)))
+    asyncio.run(_both(with_load_function(read_assembly(assembly))))
 
 
 async def _both(template: Template) -> None:
@@ -108,6 +131,7 @@ async def _both(template: Template) -> None:
         check_fits(chosen, deployment, facts, in_region=False)
         assert_whole(await _whole(chosen, access, deployment))
         assert await asyncio.to_thread(registered, access, deployment) == LEFT
+        assert_sent_in_region(await _in_region(one_function(seconds=3), access, deployment))
         assert_stopped(await _stopped(subscribers(seconds=120), access, deployment))
         assert await asyncio.to_thread(registered, access, deployment) == LEFT
 
@@ -129,6 +153,23 @@ def assert_whole(run: Run) -> None:
     counted = [row for row in run.statistics if row.name == "IncomingRecords"]
     assert sum(row.sum for row in counted) == 30
     assert {row.name for row in run.statistics} >= {"Invocations", "GetRecords.Success"}
+
+
+async def _in_region(chosen: Experiment, access: Access, deployment: Deployment) -> Run:
+    with Progress("aws") as progress:
+        aws = AwsRun(chosen, deployment, access, progress, in_region=True, patience=PATIENCE)
+        await aws.run()
+    return aws.result()
+
+
+def assert_sent_in_region(run: Run) -> None:
+    """By the load function, in the real runtime client; its clock is in every sample."""
+    assert run.record.complete
+    assert run.record.environment["load"] == "region"
+    assert run.record.sent == 30
+    for sample in run.samples:
+        assert sample.sent_ms >= run.record.started_ms
+        assert sample.scheduled_ms == pytest.approx(run.record.started_ms + sample.seq * 100)
 
 
 async def _stopped(chosen: Experiment, access: Access, deployment: Deployment) -> Run:

@@ -9,11 +9,13 @@ from typing import Any
 from shardlane_lab.aws.deployment import Deployment
 from shardlane_lab.aws.errors import AwsError, explained
 from shardlane_lab.experiment import MAPPING_KINDS, Experiment
+from shardlane_lab.experiment_record import mean_rate
 from shardlane_lab.run_record import Kind
 
 MOST_CONSUMERS = 20
 """Registered with a provisioned stream."""
-REGION_LOAD_S = 3_600.0
+REGION_RECORDS = 500_000
+"""The load function plans the whole load anew for each part of it."""
 _PARAMETERS = {
     "batch_size": "BatchSize",
     "window_s": "MaximumBatchingWindowInSeconds",
@@ -134,5 +136,6 @@ def _parameters(experiment: Experiment, kind: str, deployed: Mapping[str, Any]) 
 def _load(experiment: Experiment, deployment: Deployment, in_region: bool) -> Iterator[str]:
     if in_region and deployment.load_function is None:
         yield f"--load region: stage {deployment.stage!r} deploys no load function"
-    if in_region and experiment.seconds > REGION_LOAD_S:
-        yield f"--load region: seconds is {experiment.seconds:g}; allowed is {REGION_LOAD_S:g}"
+    records = mean_rate(experiment) * experiment.seconds
+    if in_region and records > REGION_RECORDS:
+        yield f"--load region: {records:,.0f} records; allowed are {REGION_RECORDS:,}"

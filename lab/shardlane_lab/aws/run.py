@@ -21,7 +21,7 @@ from shardlane_lab.aws.cloudwatch import minutes_of, wanted
 from shardlane_lab.aws.deployment import Deployment
 from shardlane_lab.aws.load_in_region import LoadInRegion, invoking
 from shardlane_lab.aws.log_tail import LogTail
-from shardlane_lab.aws.registration import deregister, register
+from shardlane_lab.aws.registration import RUN, deregister, register
 from shardlane_lab.collector import Collector
 from shardlane_lab.errors import ProcessError
 from shardlane_lab.experiment import FAN_OUT_KINDS, MAPPING_KINDS, Experiment
@@ -75,10 +75,10 @@ class AwsRun:
         self._progress = progress
         self._in_region = in_region
         self._patience = patience or Patience()
-        self._wiring = list(_wiring(experiment, deployment))
-        self._collector = Collector(
-            uuid.uuid4().hex[:12], [label for label, _ in experiment.labels()], journal
-        )
+        name = uuid.uuid4().hex[:12]
+        self._wiring = list(_wiring(experiment, deployment, name))
+        self._collector = Collector(name, [label for label, _ in experiment.labels()], journal)
+        self._tailing: asyncio.Task[None] | None = None
         self._statistics: list[MinuteStatistic] = []
         self._complete = False
 
@@ -133,21 +133,23 @@ class AwsRun:
 
     async def _until_sent(self, stack: AsyncExitStack, consumers: Sequence[Process]) -> None:
         sending = asyncio.create_task(self._sending(stack))
-        tailing: asyncio.Task[None] | None = None
         try:
             while not sending.done():
                 self._tick(consumers)
-                if tailing is None and self._collector.started_ms is not None:
-                    tailing = asyncio.create_task(self._tail())
-                    stack.push_async_callback(_end, tailing)
+                self._start_tailing(stack)
                 await asyncio.sleep(TICK_S)
             await sending
         finally:
             if not sending.done() and self._in_region:
                 self._progress.say("waiting for the load function to end its part")
             await _end(sending)
-        if tailing is None:
-            stack.push_async_callback(_end, asyncio.create_task(self._tail()))
+        self._start_tailing(stack)
+
+    def _start_tailing(self, stack: AsyncExitStack) -> None:
+        """Once the load has begun: what was sent before is not this run's."""
+        if self._tailing is None and self._collector.started_ms is not None:
+            self._tailing = asyncio.create_task(self._tail())
+            stack.push_async_callback(_end, self._tailing)
 
     async def _sending(self, stack: AsyncExitStack) -> None:
         plan = self._experiment.plan()
@@ -200,6 +202,8 @@ class AwsRun:
         for consumer in consumers:
             if consumer.finished.is_set():
                 raise ProcessError(consumer.failure("ended while the run went on"))
+        if self._tailing is not None and self._tailing.done():
+            self._tailing.result()  # raises why the logs cannot be read
         started_ms = self._collector.started_ms
         elapsed_s = 0.0 if started_ms is None else time.time() - started_ms / 1000
         self._progress.update(self._collector, elapsed_s, self._experiment.seconds)
@@ -285,14 +289,15 @@ class AwsRun:
         }
 
 
-def _wiring(experiment: Experiment, deployment: Deployment) -> list[ProcessConsumer]:
-    """The first subscriber gets the deployed stream consumer, further ones one of their own."""
+def _wiring(experiment: Experiment, deployment: Deployment, run: str) -> list[ProcessConsumer]:
+    """The first subscriber gets the deployed stream consumer, further ones one of their own, which
+    no other run has."""
     spare: str | None = deployment.boto3_consumer
     found = []
     for label, consumer in experiment.labels():
         registered = None
         if consumer.kind in FAN_OUT_KINDS and consumer.kind not in MAPPING_KINDS:
-            name, spare = spare or f"{deployment.stream}-run-{label}", None
+            name, spare = spare or f"{deployment.stream}-{RUN}-{run}-{label}", None
             registered = ConsumerSpec(name=name, stream=deployment.stream)
         found.append(ProcessConsumer(label=label, consumer=consumer, registered=registered))
     return found

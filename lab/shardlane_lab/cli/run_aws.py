@@ -42,6 +42,7 @@ def prepared(given: argparse.Namespace, study: Study) -> Callable[[Path, Experim
     from shardlane_lab.aws.access import checked_access
     from shardlane_lab.aws.deployment import find_deployment
     from shardlane_lab.aws.fitting import check_fits, facts_of
+    from shardlane_lab.aws.registration import left_behind
 
     access = checked_access(given.region, given.profile)
     deployment = find_deployment(access.client("cloudformation"), given.stage)
@@ -49,6 +50,8 @@ def prepared(given: argparse.Namespace, study: Study) -> Callable[[Path, Experim
     in_region = given.load == "region"
     for variant in study.variants:
         check_fits(variant.experiment, deployment, facts, in_region=in_region)
+    for name in left_behind(facts.registered, deployment.stream):
+        print(f"Of another run, or left by one that was killed, and billed by the hour: {name}")
     print(f"Account {access.account}, stage {given.stage}, stream {deployment.stream}")
     _say_cost(given, study, access)
     if not given.yes:

@@ -236,6 +236,12 @@ class TestFitting:
         with pytest.raises(AwsError, match="--load region: stage 'dev' deploys no load function"):
             check_fits(experiment(), DEPLOYMENT, facts(), in_region=True)
 
+    def test_a_load_from_the_region_has_a_bound(self) -> None:
+        much = changed(load={"rate_per_s": 1000.0}, seconds=600.0)
+        there = deployment_from(OUTPUTS | {"LoadFunctionName": "load"}, "dev")
+        with pytest.raises(AwsError, match="--load region: 600,000 records; allowed are 500,000"):
+            check_fits(much, there, facts(), in_region=True)
+
 
 class TestCost:
     def test_round_1_is_itemised(self) -> None:

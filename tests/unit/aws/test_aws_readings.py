@@ -18,6 +18,7 @@ from shardlane_lab.aws.cloudwatch import minutes_of, wanted
 from shardlane_lab.aws.errors import AwsError
 from shardlane_lab.aws.load_in_region import LoadInRegion, invoking
 from shardlane_lab.aws.log_tail import OVERLAP_MS, PATTERN, LogTail
+from shardlane_lab.aws.registration import deregister, left_behind
 from shardlane_lab.collector import Collector
 from shardlane_lab.run_record import ConsumerRecord
 
@@ -224,3 +225,26 @@ class TestLoadInRegion:
 
         with pytest.raises(AwsError, match="the load function f failed: no stream"):
             invoking(Functions(), "f")({})
+
+
+ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/order-events"
+
+
+class TestRegistration:
+    def test_one_that_is_gone_already_is_fine(self) -> None:
+        kinesis = client("kinesis")
+        with Stubber(kinesis) as stub:
+            stub.add_client_error("deregister_stream_consumer", "ResourceNotFoundException", "no")
+            deregister(kinesis, ARN, "order-events-run-1-boto3-efo-2")
+            stub.assert_no_pending_responses()
+
+    def test_one_that_stays_is_named_because_it_is_billed(self) -> None:
+        kinesis = client("kinesis")
+        with Stubber(kinesis) as stub:
+            stub.add_client_error("deregister_stream_consumer", "AccessDeniedException", "no")
+            with pytest.raises(AwsError, match=r"consumer c is still registered and billed .*no"):
+                deregister(kinesis, ARN, "c")
+
+    def test_what_an_earlier_run_left_is_found_by_its_name(self) -> None:
+        names = {"order-events-boto3-efo", "order-events-run-1a2b-boto3-efo-2", "run-other"}
+        assert left_behind(names, "order-events") == ["order-events-run-1a2b-boto3-efo-2"]
