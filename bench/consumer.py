@@ -84,11 +84,15 @@ def _prepared(peer: Peer) -> Iterator[Candidate]:
     yield Candidate(peer.name, peer.mode, peer.started_as)
 
 
-def throughput(runs: int, with_peers: bool) -> None:
+def throughput(runs: int, with_peers: bool, readers: Sequence[str]) -> None:
     print(f"\nrecords/s of {RECORDS:,} waiting records of 256 B in {SHARDS} shards")
     row("reader", "how", "records/s", "of bare", "records per CPU second", "of bare", "machine")
     row(*["---"] * 7)
-    chosen = list(candidates(with_peers))
+    chosen = [
+        each
+        for each in candidates(with_peers)
+        if not readers or each.title.startswith(("bare", *readers))
+    ]
     floors: dict[str, tuple[float, float]] = {}
     with local_kinesis(unlimited=True) as kinesis, local_aws() as services:
         stream = created(kinesis.endpoint, SHARDS)
@@ -277,10 +281,11 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true", help="also those of `make peers`")
     parser.add_argument("--runs", type=int, default=3, help="of each measurement (default: 3)")
     parser.add_argument("--only", choices=SECTIONS, nargs="+", default=SECTIONS)
+    parser.add_argument("--readers", nargs="*", default=[], help="only whose name begins so")
     given = parser.parse_args()
     for section in given.only:
         if section == "throughput":
-            throughput(given.runs, given.peers)
+            throughput(given.runs, given.peers, given.readers)
         else:
             {"latency": latency, "lanes": lanes, "idle": idle}[section](given.runs)
 

@@ -116,7 +116,8 @@ def find_lifion() -> None:
 def lifion(where: Where, mode: str) -> list[str | Path]:
     """It prints payloads, and its script reads the stream "orders"."""
     scripts: list[str | Path] = ["-r", JAVASCRIPT / "dns.cjs", JAVASCRIPT / "lifion.cjs"]
-    return ["node", *scripts, where.kinesis, where.dynamodb, str(where.count), mode]
+    told = [where.kinesis, where.dynamodb, str(where.count), mode, where.application]
+    return ["node", *scripts, *told]
 
 
 # --- ruststream-kinesis -----------------------------------------------------------------------

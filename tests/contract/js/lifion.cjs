@@ -1,15 +1,15 @@
-// lifion-kinesis against the local Kinesis: `node -r ./dns.cjs lifion.cjs KINESIS DYNAMODB COUNT MODE`
-// where MODE is "polling" or "fan-out". Prints the data of each record, one a line, until it has
+// lifion-kinesis against the local Kinesis:
+// `node -r ./dns.cjs lifion.cjs KINESIS DYNAMODB COUNT MODE [GROUP]`, where MODE is "polling" or "fan-out". Prints the data of each record, one a line, until it has
 // seen COUNT different ones.
 const Kinesis = require("lifion-kinesis");
 
-const [kinesis, dynamodb, count, mode] = process.argv.slice(2);
+const [kinesis, dynamodb, count, mode, group = "contract"] = process.argv.slice(2);
 const common = { region: "us-east-1", accessKeyId: "local", secretAccessKey: "local" };
 const reader = new Kinesis({
   ...common,
   endpoint: kinesis,
   streamName: "orders",
-  consumerGroup: "contract",
+  consumerGroup: group,
   dynamoDb: { ...common, endpoint: dynamodb },
   initialPositionInStream: "TRIM_HORIZON",
   leaseAcquisitionInterval: 500,
