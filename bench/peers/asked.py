@@ -18,5 +18,6 @@ def parser(description: str) -> argparse.ArgumentParser:
     made.add_argument("count", type=int, help="of different records, after which it ends")
     made.add_argument("mode", choices=("polling", "fan-out"))
     made.add_argument("application", help="its lease table and its registered consumer")
+    made.add_argument("--interval", type=float, default=POLL_S, help="seconds between polls")
     made.add_argument("--timed", action="store_true", help="print when each record came")
     return made

@@ -16,7 +16,7 @@ from typing import Any
 
 import boto3
 
-from bench.peers.asked import POLL_S, parser
+from bench.peers.asked import parser
 from bench.peers.printed import Printed
 from bench.peers.servers import REGION
 
@@ -27,6 +27,7 @@ class Bare:
         self._stream = given.stream
         self._name = given.application
         self._printed = Printed(given.count, timed=given.timed)
+        self._interval_s = given.interval
         self._lock = threading.Lock()
 
     def poll(self) -> None:
@@ -35,7 +36,7 @@ class Bare:
         while True:
             for shard, iterator in iterators.items():
                 time.sleep(max(0.0, due_s[shard] - time.monotonic()))
-                due_s[shard] = time.monotonic() + POLL_S
+                due_s[shard] = time.monotonic() + self._interval_s
                 answer = self._client.get_records(ShardIterator=iterator, Limit=10_000)
                 iterators[shard] = answer["NextShardIterator"]
                 self._print(answer["Records"])

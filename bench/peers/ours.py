@@ -14,7 +14,7 @@ import time
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from bench.peers.asked import ENOUGH_BYTES_PER_S, POLL_S, parser
+from bench.peers.asked import ENOUGH_BYTES_PER_S, parser
 from bench.peers.printed import Printed
 from bench.peers.servers import REGION
 from shardlane import Record
@@ -97,7 +97,6 @@ async def main() -> int:
     asking.add_argument("--handler", choices=("async", "thread", "batch"), default="async")
     asking.add_argument("--lanes", type=int, default=1)
     asking.add_argument("--work-ms", type=float, default=0.0)
-    asking.add_argument("--interval", type=float, default=POLL_S, help="seconds between polls")
     given = asking.parse_args()
     reading = subscription(given)
     handlers = Handlers(given, reading)
