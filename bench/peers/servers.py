@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from shardlane_lab.local_aws.services import LocalAws
+from shardlane_lab.local_kinesis.http import FRAME_GAP_MS
 
 REGION = "us-east-1"
 STOPS_WITHIN_S = 10
@@ -23,9 +24,13 @@ class Kinesis:
 
 
 @contextmanager
-def local_kinesis(*, unlimited: bool = False) -> Iterator[Kinesis]:
-    """Raises ``RuntimeError`` if it does not start."""
-    command = [sys.executable, "-m", "bench.peers.serve", *(["--unlimited"] if unlimited else [])]
+def local_kinesis(
+    *, unlimited: bool = False, frame_gap_ms: float = FRAME_GAP_MS
+) -> Iterator[Kinesis]:
+    """``frame_gap_ms``: between two frames that are pushed. Raises ``RuntimeError`` if it does not
+    start."""
+    options = ["--frame-gap-ms", str(frame_gap_ms), *(["--unlimited"] if unlimited else [])]
+    command = [sys.executable, "-m", "bench.peers.serve", *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         port = process.stdout.readline().strip()

@@ -35,7 +35,7 @@ def reads_across_a_split(peer: Peer, dynamodb: str, records: int) -> Seen:
 
     Raises ``RuntimeError`` if it fails, or has not seen everything in time.
     """
-    with local_kinesis() as kinesis:
+    with local_kinesis(frame_gap_ms=peer.frame_gap_ms) as kinesis:
         client = local_client("kinesis", kinesis.endpoint, REGION)
         stream = Stream.create(client, STREAM, SHARDS)
         stream.put(records // 2, per_s=PER_S)
