@@ -1,4 +1,4 @@
-"""The whole application: three stacks, put together for one stage."""
+"""The whole application: its stacks, put together for one stage."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from pathlib import Path
 
 from aws_cdk import App, Tags
 
+from stacks.acknowledged import acknowledge
 from stacks.consumer_stack import ConsumerStack
 from stacks.observability_stack import ObservabilityStack
 from stacks.settings import DEFAULT_STAGE, StageSettings, stage_settings
 from stacks.stream_stack import StreamStack
+from stacks.worker_stack import WorkerStack, runs
 
 UNTAGGED = [
     # Its tags can only be set when it is created (CloudFormation, AWS::Kinesis::StreamConsumer): a
@@ -32,7 +34,10 @@ def compose(app: App, sources: Path) -> None:
         app, f"{prefix}-consumers", settings, streams=streams, sources=sources
     )
     ObservabilityStack(app, f"{prefix}-observability", settings, consumers=consumers)
+    if runs(settings.worker):
+        WorkerStack(app, f"{prefix}-worker", settings, streams=streams, sources=sources)
     _tag(app, settings)
+    acknowledge(app)
 
 
 def _tag(app: App, settings: StageSettings) -> None:

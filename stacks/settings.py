@@ -41,6 +41,8 @@ KeyArn = Text(
     "a key's ARN, arn:aws:kms:REGION:ACCOUNT:key/ID",
 )
 Address = Text(r"[^\s@]{1,64}@[^\s@]{1,255}", "an e-mail address")
+ImageName = Text(r"built|[a-z0-9][a-zA-Z0-9._/:@-]{1,255}", 'an image\'s name with tag, or "built"')
+HandlerName = Text(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", "MODULE:FUNCTION")
 LogRetention = OneOf(1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827)
 
 
@@ -84,6 +86,28 @@ class ConsumerSettings:
     """Whether partition keys may be in logs; they may name people."""
     log_level: Annotated[str, OneOf("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")] = "INFO"
     mapping: MappingSettings = field(default_factory=MappingSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """The long-running consumer in containers; there is none without an image."""
+
+    image: Annotated[str | None, ImageName] = None
+    """``built`` builds ``deploy/Dockerfile`` at deployment, which takes Docker."""
+    name: Annotated[str, FunctionName] = "order-worker"
+    """Names it in its parking lot and in metrics."""
+    handler: Annotated[str, HandlerName] = "orders:handle"
+    source: Annotated[str, OneOf("polling", "efo")] = "polling"
+    """``efo`` takes the registered consumer ``boto3_efo_consumer_name``."""
+    start: Annotated[str, OneOf("latest", "horizon")] = "latest"
+    """Of shards that have no lease yet."""
+    tasks: Annotated[int, WholeNumber(1, 100)] = 2
+    workers: Annotated[int, WholeNumber(1, 256)] = 8
+    """Handlers at once in a task, one a partition key."""
+    cpu_units: Annotated[int, OneOf(256, 512, 1_024, 2_048, 4_096)] = 256
+    memory_mb: Annotated[int, WholeNumber(512, 30_720)] = 512
+    stop_timeout_s: Annotated[int, WholeNumber(30, 120)] = 60
+    """From SIGTERM to SIGKILL (Fargate: 120 s at most); all but 15 s of it is for draining."""
 
 
 def _standard() -> ConsumerSettings:
@@ -136,6 +160,7 @@ class StageSettings:
     """Who is told of the alarms."""
     parked_after_s: Annotated[int, WholeNumber(1, 604_800)] = 3_600
     """How long a key may be parked before its alarm goes off."""
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
     load: Annotated[bool, Flag()] = False
     """Whether there is a function that sends load from inside the region."""
     late_after_s: Annotated[int, WholeNumber(1, 604_800)] = 60

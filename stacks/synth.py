@@ -44,7 +44,7 @@ def synthesize(
     from stacks.application import compose
 
     app = App(
-        context=_file_context() | ASSET_METADATA,
+        context=file_context() | ASSET_METADATA,
         post_cli_context=dict(context or {}) | ({} if bundle else NO_BUNDLING),
         outdir=str(outdir),
         analytics_reporting=False,
@@ -60,7 +60,7 @@ def synthesize(
     return outdir
 
 
-def _file_context() -> dict[str, Any]:
+def file_context() -> dict[str, Any]:
     """The context of ``cdk.json``: flags and stages have to be the same whoever synthesizes. What
     the CDK command line puts into the environment goes over it."""
     context: dict[str, Any] = json.loads((ROOT / "cdk.json").read_text("utf-8"))["context"]

@@ -23,6 +23,7 @@ from shardlane_lab.local_aws.cloudwatch_feed import CloudWatchFeed, LogPlace
 from shardlane_lab.local_aws.destinations import destination
 from shardlane_lab.local_aws.embedded_metrics import embedded_data
 from shardlane_lab.local_aws.lambda_api import LambdaApi
+from shardlane_lab.local_aws.queue_metrics import QueueMetrics
 from shardlane_lab.local_aws.resources import create_resources
 from shardlane_lab.local_aws.services import LocalAws
 from shardlane_lab.local_kinesis.caller import Caller
@@ -157,6 +158,10 @@ class LocalStack:
         await asyncio.to_thread(create_resources, self._template.others, self._aws.client)
         self._feed = CloudWatchFeed(self._aws.client, self._places, system_wall_ms)
         self._run(self._feed.run())
+        queues = [each.name for each in self._template.others if each.type == "AWS::SQS::Queue"]
+        if queues:
+            watch = QueueMetrics(queues, self._aws.client, self._observe, system_wall_ms)
+            self._run(watch.run())
 
     async def _start_kinesis(self) -> None:
         server = KinesisServer(self._model, system_wall_ms)

@@ -67,6 +67,7 @@ DISTINCT = {
     "tags": {"team": "orders", "cost": "42"},
 }
 
+ECR_IMAGE = "111122223333.dkr.ecr.eu-west-1.amazonaws.com/orders/worker:7"
 KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 OTHERWISE = {
     "policy": "drop",
@@ -75,6 +76,17 @@ OTHERWISE = {
     "on_failure_bucket_days": 31,
     "key_arn": KEY,
     "payload_bucket": True,
+    "worker": {
+        "image": "public.ecr.aws/orders/worker:1.2",
+        "name": "order-keeper",
+        "source": "efo",
+        "start": "horizon",
+        "tasks": 3,
+        "workers": 24,
+        "cpu_units": 512,
+        "memory_mb": 1_024,
+        "stop_timeout_s": 90,
+    },
     "standard": {"mapping": {"retry_attempts": 7, "max_record_age_s": 601}},
     "tags": {"team": "orders"},
 }

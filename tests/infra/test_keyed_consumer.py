@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +13,8 @@ from typing import Any
 import pytest
 
 from stacks.node_runtime import prepare_node
+from stacks.synth import ROOT
+from tests.infra import snippet
 from tests.infra.cloud_assembly import CloudAssembly, Resource
 
 STREAM_ARN = "arn:aws:kinesis:eu-west-1:111122223333:stream/order-events"
@@ -266,6 +272,29 @@ def test_the_bucket_is_private_and_ends(stacks: Callable[[str], CloudAssembly]) 
     assert "Expiration" not in str(stacks("shared").one("AWS::S3::Bucket").properties)
 
 
+SNIPPET = ROOT / "docs" / "snippet" / "keyed-consumer.yaml"
+
+
+def test_the_snippet_is_what_the_construct_makes(stacks: Callable[[str], CloudAssembly]) -> None:
+    """After a change that is meant: UPDATE_SNAPSHOTS=1 with this test."""
+    template = stacks("plain").templates["plain"]
+    made = snippet.text(snippet.plain(template, consumer="billing", stream_arn=STREAM_ARN))
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        SNIPPET.write_text(made, encoding="utf-8")
+    assert SNIPPET.read_text("utf-8") == made
+    assert not re.search(r"\bbilling\b", made)
+
+
+def test_cfn_lint_finds_nothing_in_the_snippet() -> None:
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("cfn-lint")), str(SNIPPET)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
 @pytest.mark.parametrize(
     ("props", "refusal"),
     [
@@ -305,11 +334,8 @@ def test_the_example_attaches_a_function_in_under_30_lines(
 ) -> None:
     import runpy
     import shutil
-    import sys
 
     from aws_cdk import App
-
-    from stacks.synth import ROOT
 
     shutil.copytree(
         ROOT / "stacks" / "constructs",

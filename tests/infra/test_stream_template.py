@@ -29,10 +29,14 @@ def test_the_default_stage_creates_what_the_comparison_needs(dev: CloudAssembly)
 def test_a_key_of_ones_own_encrypts_what_keeps_data(otherwise: CloudAssembly) -> None:
     stream = otherwise.one(STREAM).properties
     assert stream["StreamEncryption"] == {"EncryptionType": "KMS", "KeyId": KEY}
-    table = otherwise.one("AWS::DynamoDB::Table").properties
-    assert table["SSESpecification"]["KMSMasterKeyId"] == KEY
+    tables = [
+        each.properties["SSESpecification"].get("KMSMasterKeyId")
+        for each in otherwise.of_type("AWS::DynamoDB::Table")
+        if "LotTable" in each.logical_id
+    ]
+    assert tables == [KEY, KEY]
     buckets = otherwise.of_type("AWS::S3::Bucket")
-    assert len(buckets) == 2
+    assert len(buckets) == 3
     for bucket in buckets:
         (rule,) = bucket.properties["BucketEncryption"]["ServerSideEncryptionConfiguration"]
         assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"] == KEY
