@@ -24,8 +24,9 @@ def run(*command: str | Path, folder: Path = ROOT) -> bool:
 
 
 def with_uv(python: Path, what: Iterable[str]) -> bool:
-    uv = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python)
-    return run(*uv, *what)
+    # As pip does: a company's own certificate authority is in the system's certificates only.
+    uv = (sys.executable, "-m", "uv", "pip", "install", "--quiet", "--system-certs")
+    return run(*uv, "--python", python, *what)
 
 
 def with_pip(python: Path, what: Iterable[str]) -> bool:
@@ -50,7 +51,10 @@ def install_javascript() -> bool:
 def main() -> int:
     venv.create(CLIENTS, with_pip=True, symlinks=True)
     has_uv = with_pip(Path(sys.executable), ("uv",))
-    installed = (has_uv and install_python(with_uv)) or install_python(with_pip)
+    installed = has_uv and install_python(with_uv)
+    if not installed:
+        print("Without uv: with pip, which takes some minutes …", flush=True)
+        installed = install_python(with_pip)
     return 0 if installed and install_javascript() else 1
 
 
