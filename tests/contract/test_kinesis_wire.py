@@ -119,6 +119,17 @@ def test_a_wrong_request_gets_the_services_error(
     assert len(named["x-amzn-requestid"]) == 36
 
 
+def test_every_answer_tells_the_services_time(server: Server) -> None:
+    """Clients correct their clocks by it: ``Date`` (RFC 9110, section 6.6.1)."""
+    expected = dt.datetime.fromtimestamp(EPOCH_MS / 1000, dt.UTC).strftime(
+        "%a, %d %b %Y %H:%M:%S GMT"
+    )
+    for target in ("ListStreams", "NoSuchOperation"):
+        headers = {"X-Amz-Target": TARGET + target, "Content-Type": JSON}
+        _, named, _ = send(server, b"{}", headers)
+        assert named["date"] == expected
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD"])
 def test_only_post_is_a_call(server: Server, method: str) -> None:
     status, _, _ = send(server, b"", {"X-Amz-Target": TARGET + "ListStreams"}, method)

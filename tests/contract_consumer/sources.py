@@ -25,12 +25,13 @@ from shardlane.consumer import (
 from shardlane.consumer.fan_out_reader import SubscriptionRules
 from shardlane.consumer.kinesis_port import KinesisPort
 from shardlane.consumer.machine import Machine
+from shardlane_lab.in_process_port import InProcessPort
+from shardlane_lab.local_kinesis.client import InProcessKinesis
 from shardlane_lab.local_kinesis.faults import Fault, FaultPlan
 from shardlane_lab.local_kinesis.http import KinesisServer
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.virtual_time import run_virtual, wall_ms
-from tests.sim.in_process_port import InProcessPort
 from tests.sim.stage import SharedMemoryStore
 
 T = TypeVar("T")
@@ -205,7 +206,7 @@ async def _service(
     kind: Kind, model: Kinesis
 ) -> AsyncIterator[tuple[KinesisPort, Callable[[], float]]]:
     if not kind.over_http:
-        yield InProcessPort(model, wall_ms), wall_ms
+        yield InProcessPort(InProcessKinesis(model, wall_ms), wall_ms), wall_ms
         return
     server = KinesisServer(model, _now_ms)
     port = Boto3Kinesis(

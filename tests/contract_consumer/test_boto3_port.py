@@ -210,12 +210,13 @@ def test_without_a_region_or_with_a_profile_that_is_not_there(
     alone(scene, profile="nobody")
 
 
-def test_the_service_tells_its_time_with_its_answers() -> None:
+def test_the_service_tells_its_time_with_its_answers(caplog: pytest.LogCaptureFixture) -> None:
     async def scene(service: Service) -> float:
         await service.port.call("ListShards", {"StreamName": "s"})
         return service.port.service_ms() - time.time() * 1000
 
     assert -1_500 <= served(scene) <= 500
+    assert not caplog.records  # an answer without a Date is warned of
 
 
 # --- subscriptions ------------------------------------------------------------------------------

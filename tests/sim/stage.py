@@ -30,10 +30,11 @@ from shardlane.consumer.worker_plan import ONE_LOOP, WorkerPlan
 from shardlane.parking.store import OwnerCheck
 from shardlane.policy import OnFailure
 from shardlane.record import Record
+from shardlane_lab.in_process_port import InProcessPort
+from shardlane_lab.local_kinesis.client import InProcessKinesis
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.virtual_time import run_virtual, wall_ms
-from tests.sim.in_process_port import InProcessPort
 
 T = TypeVar("T")
 
@@ -57,7 +58,7 @@ class Port(InProcessPort):
     """Counts calls, and lets a test meddle with them."""
 
     def __init__(self, model: Kinesis) -> None:
-        super().__init__(model, wall_ms)
+        super().__init__(InProcessKinesis(model, wall_ms), wall_ms)
         self.calls: Counter[str] = Counter()
         self.times: list[tuple[str, float]] = []
         self.meddle: Meddle = _leave

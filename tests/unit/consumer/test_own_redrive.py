@@ -23,9 +23,10 @@ from shardlane.parking.memory_store import MemoryParkingStore
 from shardlane.parking.parked import Gate, parked_of
 from shardlane.parking.place import key_hash
 from shardlane.parking.redrive import End, Redriven
+from shardlane_lab.in_process_port import InProcessPort
+from shardlane_lab.local_kinesis.client import InProcessKinesis
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.model import Kinesis
-from tests.sim.in_process_port import InProcessPort
 from tests.sim.stage import Stage, play
 
 
@@ -222,7 +223,7 @@ def test_a_running_subscription_redrives_what_it_parked_and_goes_on_in_order(
             leases=MemoryLeaseStore(),
             start=Position.horizon(),
             on_failure=FailurePolicy.park(lot, attempts=1),
-            kinesis=InProcessPort(model, now_ms),
+            kinesis=InProcessPort(InProcessKinesis(model, now_ms), now_ms),
         )
         run: Awaitable[Any] = asyncio.create_task(
             subscription.run_batches(handle_all) if batches else subscription.run(handle)

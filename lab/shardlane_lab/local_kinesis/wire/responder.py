@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from email.utils import formatdate
 
 from shardlane_lab.local_kinesis.errors import ServiceError, internal_failure, unknown_operation
 from shardlane_lab.local_kinesis.model import SUBSCRIBE, Kinesis, Timing
@@ -47,6 +48,8 @@ class Responder:
         self._frame_gap_ms = frame_gap_ms
         self._schedule = PushSchedule(wall_ms)
         self._random = model.account.random("request-ids")
+        self._dated = (-1, "")
+        """A second of the epoch, and how HTTP writes it."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     def handle(self, request: WireRequest, reply: Reply) -> None:
@@ -110,10 +113,22 @@ class Responder:
 
     # --- answers ----------------------------------------------------------------------------
 
-    def _request_ids(self) -> dict[str, str]:
+    def _every_answers(self) -> dict[str, str]:
+        """The headers that each answer of the service has."""
         digits = f"{self._random.getrandbits(128):032x}"
         groups = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-        return {"x-amzn-requestid": "-".join(groups), "x-amz-id-2": digits * 2}
+        return {
+            "x-amzn-requestid": "-".join(groups),
+            "x-amz-id-2": digits * 2,
+            "date": self._date(),
+        }
+
+    def _date(self) -> str:
+        """The time by the service's clock (RFC 9110, section 6.6.1)."""
+        second = int(self._wall_ms() // 1000)
+        if second != self._dated[0]:
+            self._dated = second, formatdate(second, usegmt=True)
+        return self._dated[1]
 
     def _send(self, answered: bytes | ServiceError | Subscription, exchange: Exchange) -> None:
         codec, reply = exchange.codec, exchange.reply
@@ -124,16 +139,16 @@ class Responder:
                 answered.close()
                 return
             push = Push(answered, codec, reply, self._schedule, self._frame_gap_ms)
-            push.start(self._request_ids())
+            push.start(self._every_answers())
         elif self._model.loses_answer(exchange.operation, exchange.values):
             reply.cut(reset=True)
         else:
             headers = {"content-type": codec.content_type}
-            reply.send(200, self._request_ids() | headers, answered)
+            reply.send(200, self._every_answers() | headers, answered)
 
     def _refuse(self, error: ServiceError, codec: Codec, reply: Reply) -> None:
         headers = {"content-type": codec.content_type, "x-amzn-errortype": error.code}
-        reply.send(error.status, self._request_ids() | headers, codec.error(error))
+        reply.send(error.status, self._every_answers() | headers, codec.error(error))
 
 
 def _codec(request: WireRequest) -> Codec:
