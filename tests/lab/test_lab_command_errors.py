@@ -89,6 +89,38 @@ def test_an_app_that_fails_is_quoted(capsys: pytest.CaptureFixture[str], tmp_pat
     assert "`python3 app.py` failed:\nno such stage: moon" in error
 
 
+def test_context_reaches_the_app(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "cdk.json").write_text(
+        '{"app": "python3 app.py", "context": {"stage": "dev", "owner": "us"}}', encoding="utf-8"
+    )
+    (tmp_path / "app.py").write_text(
+        "import os\nraise SystemExit(os.environ['CDK_CONTEXT_JSON'])", encoding="utf-8"
+    )
+    status, error = said(
+        capsys, "up", "--app", tmp_path, "-c", "stage=prod", "-c", "filter=a=b", "--watch"
+    )
+    assert status == 2
+    assert '{"stage": "prod", "owner": "us", "filter": "a=b"' in error
+    assert '"aws:cdk:disable-asset-staging": true' in error
+
+
+@pytest.mark.parametrize("text", ["stage", "=prod"])
+def test_context_that_is_no_pair_is_refused(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    with pytest.raises(SystemExit) as raised:
+        main(["up", "-c", text])
+    assert raised.value.code == 2
+    assert f"{text!r} is not KEY=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [("--watch",), ("-c", "stage=prod")])
+def test_what_needs_the_app_does_not_go_with_an_assembly(
+    capsys: pytest.CaptureFixture[str], assembly: Path, option: tuple[str, ...]
+) -> None:
+    status, error = said(capsys, "up", "--assembly", assembly, *option)
+    assert status == 2
+    assert "goes with --app, not" in error
+
+
 def test_a_missing_node_is_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

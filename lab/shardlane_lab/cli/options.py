@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
 from shardlane_lab.assembly import synthesize
-from shardlane_lab.errors import AssemblyError
+from shardlane_lab.errors import AssemblyError, LabError
 from shardlane_lab.local_lambda.template_values import Template
 
 ASSEMBLY = Path("out/assembly")
@@ -39,19 +40,38 @@ def add_app(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a cloud assembly that is there already (cdk.out), instead of synthesizing",
     )
+    parser.add_argument(
+        "-c",
+        "--context",
+        type=_context,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="context of the app, as `cdk synth -c` takes it, e.g. stage=prod",
+    )
 
 
-def template(given: argparse.Namespace) -> Template:
-    """The template that the options name, synthesized anew unless an assembly was given."""
+def _context(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return name, value
+
+
+def template(given: argparse.Namespace, context: Mapping[str, object] | None = None) -> Template:
+    """The template that the options name, synthesized anew (with ``context`` over theirs) unless
+    an assembly was given."""
     from shardlane_lab.local_lambda.template import read_assembly
 
-    return read_assembly(assembly_folder(given))
+    return read_assembly(assembly_folder(given, context))
 
 
-def assembly_folder(given: argparse.Namespace) -> Path:
+def assembly_folder(given: argparse.Namespace, context: Mapping[str, object] | None = None) -> Path:
     """The cloud assembly that the options name, synthesized anew unless it was given."""
     if given.assembly is None:
-        return synthesize(given.app, ASSEMBLY)
+        return synthesize(given.app, ASSEMBLY, {**dict(given.context), **(context or {})})
+    if given.context:
+        raise LabError("--context is for synthesizing: it goes with --app, not with --assembly")
     folder: Path = given.assembly
     if not (folder / "manifest.json").is_file():
         raise AssemblyError(f"{folder} is no cloud assembly: manifest.json is missing")

@@ -7,7 +7,9 @@ import asyncio
 import json
 import signal
 import sys
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from shardlane_lab.cli.kinesis import port_number
@@ -16,7 +18,10 @@ from shardlane_lab.errors import LabError
 
 if TYPE_CHECKING:
     from shardlane_lab.local_lambda.template_values import Template
-    from shardlane_lab.local_stack import LocalStack, StackOptions
+    from shardlane_lab.local_stack import StackOptions
+
+FROM_SOURCE = {"aws:cdk:disable-asset-staging": True}
+"""Context with which the CDK names an asset's own folder instead of a copy of it."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -48,14 +53,32 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument(
         "--json", action="store_true", help="print the variables as JSON, and logs to stderr"
     )
+    parser.add_argument(
+        "--env",
+        type=Path,
+        metavar="FILE",
+        help="write the variables there, for other shells to read (`. FILE`); it is removed at "
+        "the end",
+    )
     parser.add_argument("--quiet", action="store_true", help="do not print the functions' logs")
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help="run the functions from the app's own folders: what you change there is loaded by "
+        "the next invocation",
+    )
     add_app(parser)
     parser.set_defaults(execute=execute)
 
 
 def execute(given: argparse.Namespace) -> int:
+    if given.watch and given.assembly is not None:
+        raise LabError("--watch needs the app's own folders: it goes with --app, not --assembly")
+    if given.assembly is None:
+        print("Synthesizing the CDK app …", file=sys.stderr, flush=True)
+    deployed = template(given, FROM_SOURCE if given.watch else None)
     try:
-        asyncio.run(_serve(template(given), _options(given), given))
+        asyncio.run(_serve(deployed, _options(given), given))
     except OSError as error:
         raise LabError(error.strerror or str(error)) from error
     return 0
@@ -73,6 +96,7 @@ def _options(given: argparse.Namespace) -> StackOptions:
         delays=Delays.measured() if measured else Delays.none(),
         timing=PollTiming.measured() if measured else PollTiming.exact(),
         seed=given.seed,
+        watch=given.watch,
     )
 
 
@@ -86,7 +110,7 @@ async def _serve(deployed: Template, options: StackOptions, given: argparse.Name
     logs = sys.stderr if given.json else sys.stdout  # a program that reads JSON reads nothing else
     show = partial(_show_log, file=logs)
     async with LocalStack(deployed, options, on_log=None if given.quiet else show) as stack:
-        _say(stack, as_json=given.json)
+        _say(stack.variables(), given)
         failing = asyncio.create_task(stack.wait())
         stopping = asyncio.create_task(stopped.wait())
         done, _ = await asyncio.wait((failing, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -95,17 +119,21 @@ async def _serve(deployed: Template, options: StackOptions, given: argparse.Name
             failing.result()  # a part of the stack failed: this raises why
         failing.cancel()
         await asyncio.gather(failing, return_exceptions=True)
+    if given.env is not None:
+        given.env.unlink(missing_ok=True)  # who reads it later would look for a stack that is gone
 
 
 def _show_log(name: str, line: str, *, file: TextIO) -> None:
     print(f"{name}  {line}", file=file, flush=True)
 
 
-def _say(stack: LocalStack, *, as_json: bool) -> None:
-    variables = stack.variables()
-    if as_json:
+def _say(variables: Mapping[str, str], given: argparse.Namespace) -> None:
+    exports = "\n".join(f"export {name}={value}" for name, value in variables.items())
+    if given.env is not None:
+        given.env.parent.mkdir(parents=True, exist_ok=True)
+        given.env.write_text(exports + "\n", encoding="utf-8")
+    if given.json:
         print(json.dumps(variables), flush=True)
         return
-    lines = [f"export {name}={value}" for name, value in variables.items()]
-    print("\n".join(lines), flush=True)
+    print(exports, flush=True)
     print("# Running, and reading the stream. Ctrl-C stops it.", flush=True)

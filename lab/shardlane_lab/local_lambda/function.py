@@ -46,6 +46,8 @@ class LocalFunction:
         self._endpoints = dict(endpoints or {})
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
+        self._stale: set[Worker] = set()
+        """Busy ones that are not used again."""
 
     async def start(self) -> None:
         """Warms one sandbox, so that the first invocation is no cold start. A handler that cannot
@@ -61,6 +63,12 @@ class LocalFunction:
         workers = [*self._idle, *self._busy]
         self._idle.clear()
         await asyncio.gather(*(worker.stop() for worker in workers))
+
+    async def reload(self) -> None:
+        """The next invocation loads the code anew; those under way finish on the code they have."""
+        idle, self._idle = self._idle, []
+        self._stale.update(self._busy)
+        await asyncio.gather(*(worker.stop() for worker in idle))
 
     async def invoke(self, event: Mapping[str, Any]) -> InvokeResult:
         """Runs the handler with ``event``, synchronously, as a mapping does.
@@ -104,7 +112,9 @@ class LocalFunction:
     async def _put_back(self, worker: Worker) -> None:
         """Keeps it warm, or ends it if it cannot be used again or was interrupted."""
         self._busy.discard(worker)
-        if worker.usable:
+        stale = worker in self._stale
+        self._stale.discard(worker)
+        if worker.usable and not stale:
             self._idle.append(worker)
         else:
             await worker.stop()
