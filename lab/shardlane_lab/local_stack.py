@@ -32,7 +32,6 @@ from shardlane_lab.local_kinesis.delays import Delays
 from shardlane_lab.local_kinesis.http import KinesisServer
 from shardlane_lab.local_kinesis.limits import Limits
 from shardlane_lab.local_kinesis.model import Kinesis
-from shardlane_lab.local_lambda.code_watch import follow_code
 from shardlane_lab.local_lambda.function import LocalFunction, OnLog
 from shardlane_lab.local_lambda.function_config import FunctionConfig
 from shardlane_lab.local_lambda.mapping import EventSourceMapping, MappingPorts
@@ -60,7 +59,7 @@ class StackOptions:
     timing: PollTiming = field(default_factory=PollTiming.exact)
     seed: int = 0
     watch: bool = False
-    """Whether functions whose files change are loaded anew."""
+    """Whether a function whose files were edited is loaded anew."""
 
 
 class LocalStack:
@@ -154,8 +153,6 @@ class LocalStack:
         for number, spec in enumerate(self._template.mappings):
             await self._start_mapping(spec, self._options.seed + number)
         await self._until_reading()
-        if self._options.watch:
-            self._run(follow_code(self.functions.values(), self._say_changed))
 
     async def _start_aws(self) -> None:
         self._stack.push_async_callback(self._aws.stop)
@@ -182,7 +179,11 @@ class LocalStack:
 
     def _add_function(self, config: FunctionConfig) -> None:
         function = LocalFunction(
-            config, on_log=self._log, observer=self._observe, endpoints=self._endpoints()
+            config,
+            on_log=self._log,
+            observer=self._observe,
+            endpoints=self._endpoints(),
+            watch=self._options.watch,
         )
         self._places[config.name] = (config.log_group_name, function.log_stream)
         self._stack.push_async_callback(function.stop)
@@ -282,10 +283,6 @@ class LocalStack:
         if self._observer is not None:
             for datum in embedded_data(line):
                 self._observer(datum)
-
-    def _say_changed(self, function_name: str) -> None:
-        if self._on_log is not None:
-            self._on_log(function_name, "its code changed: the next invocation loads it")
 
     def _observe(self, datum: Datum) -> None:
         if self._feed is not None:

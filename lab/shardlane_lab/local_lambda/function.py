@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from shardlane_lab.local_lambda.code_watch import CodeWatch
 from shardlane_lab.local_lambda.errors import InvocationRefused
 from shardlane_lab.local_lambda.function_config import FunctionConfig
 from shardlane_lab.local_lambda.function_metrics import report_invocation, report_throttle
@@ -36,8 +37,11 @@ class LocalFunction:
         on_log: OnLog | None = None,
         observer: Observer | None = None,
         endpoints: Mapping[str, str] | None = None,
+        watch: bool = False,
     ) -> None:
+        """With ``watch`` an invocation that finds the code edited loads it anew."""
         self.config = config
+        self._watch = CodeWatch(config.code_folder) if watch else None
         today = datetime.now(UTC).strftime("%Y/%m/%d")
         self.log_stream = f"{today}/[$LATEST]{uuid.uuid4().hex}"
         """One for all sandboxes; on AWS each has its own."""
@@ -64,12 +68,6 @@ class LocalFunction:
         self._idle.clear()
         await asyncio.gather(*(worker.stop() for worker in workers))
 
-    async def reload(self) -> None:
-        """The next invocation loads the code anew; those under way finish on the code they have."""
-        idle, self._idle = self._idle, []
-        self._stale.update(self._busy)
-        await asyncio.gather(*(worker.stop() for worker in idle))
-
     async def invoke(self, event: Mapping[str, Any]) -> InvokeResult:
         """Runs the handler with ``event``, synchronously, as a mapping does.
 
@@ -78,6 +76,8 @@ class LocalFunction:
         """
         body = json.dumps(event, separators=(",", ":")).encode()
         _check_size(body)
+        if self._watch is not None and self._watch.edited():
+            await self._reload()
         begun_ms = system_wall_ms()
         self._check_concurrency(begun_ms)
         worker = await self._take()
@@ -87,6 +87,13 @@ class LocalFunction:
             await self._put_back(worker)
         report_invocation(self._observer, self.config.name, result, begun_ms)
         return result
+
+    async def _reload(self) -> None:
+        """Invocations under way end on the code that they have, and their sandboxes with them."""
+        self._log("the code was edited: loading it anew")
+        idle, self._idle = self._idle, []
+        self._stale.update(self._busy)
+        await asyncio.gather(*(worker.stop() for worker in idle))
 
     def _check_concurrency(self, now_ms: float) -> None:
         reserved = self.config.reserved_concurrency

@@ -35,11 +35,13 @@ class SandboxedHandler:
 
         async def main() -> T:
             options = {"name": "orders", "handler": "app.handler"} | self.options
+            watch = options.pop("watch", False)
             function = LocalFunction(
                 FunctionConfig(code_folder=self.folder, **options),
                 on_log=self._log,
                 observer=self.observer,
                 endpoints=self.endpoints,
+                watch=watch,
             )
             try:
                 return await work(function)

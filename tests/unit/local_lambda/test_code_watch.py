@@ -6,7 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from shardlane_lab.local_lambda.code_watch import fingerprint, follow_code
+from shardlane_lab.local_lambda.code_watch import CodeWatch, fingerprint
 from shardlane_lab.local_lambda.function import LocalFunction
 from tests.unit.local_lambda.sandbox_handlers import SandboxedHandler
 
@@ -18,15 +18,16 @@ def answering(value: int) -> str:
 def test_a_file_that_is_edited_added_or_removed_is_noticed(tmp_path: Path) -> None:
     file = tmp_path / "app.py"
     file.write_text("a = 1", encoding="utf-8")
-    seen = [fingerprint(tmp_path)]
+    watch = CodeWatch(tmp_path)
+    assert not watch.edited()
     os.utime(file, ns=(1, 1))
-    seen.append(fingerprint(tmp_path))
+    assert watch.edited()
+    assert not watch.edited()
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "orders.py").write_text("", encoding="utf-8")
-    seen.append(fingerprint(tmp_path))
+    assert watch.edited()
     file.unlink()
-    seen.append(fingerprint(tmp_path))
-    assert len(set(seen)) == 4
+    assert watch.edited()
 
 
 def test_what_python_compiles_is_no_edit(tmp_path: Path) -> None:
@@ -38,31 +39,33 @@ def test_what_python_compiles_is_no_edit(tmp_path: Path) -> None:
 
 
 def test_the_invocation_after_an_edit_runs_the_new_code(sandboxed: SandboxedHandler) -> None:
+    sandboxed.options["watch"] = True
     sandboxed.write(answering(1))
 
     async def edit(function: LocalFunction) -> list[object]:
-        changed = asyncio.Event()
-        names: list[str] = []
-
-        def told(name: str) -> None:
-            names.append(name)
-            changed.set()
-
-        before = await function.invoke({})
-        following = asyncio.create_task(follow_code([function], told))
-        await asyncio.sleep(0)  # it has looked once
+        before = [(await function.invoke({})).payload for _ in range(2)]
         sandboxed.write(answering(22))
-        await changed.wait()
-        following.cancel()
-        after = await function.invoke({})
-        return [before.payload, after.payload, names]
+        return before + [(await function.invoke({})).payload for _ in range(2)]
 
-    assert sandboxed.use(edit) == [1, 22, ["orders"]]
+    assert sandboxed.use(edit) == [1, 1, 22, 22]
+    assert sum(line.startswith("INIT_START") for line in sandboxed.lines) == 2
+
+
+def test_without_watching_the_code_stays(sandboxed: SandboxedHandler) -> None:
+    sandboxed.write(answering(1))
+
+    async def edit(function: LocalFunction) -> list[object]:
+        before = await function.invoke({})
+        sandboxed.write(answering(22))
+        return [before.payload, (await function.invoke({})).payload]
+
+    assert sandboxed.use(edit) == [1, 1]
 
 
 def test_an_invocation_under_way_ends_on_its_code_and_its_sandbox_with_it(
     sandboxed: SandboxedHandler,
 ) -> None:
+    sandboxed.options["watch"] = True
     sandboxed.write(
         "import pathlib, time\n"
         "def handler(event, context):\n"
@@ -77,8 +80,10 @@ def test_an_invocation_under_way_ends_on_its_code_and_its_sandbox_with_it(
         running = asyncio.create_task(function.invoke({"until": str(until)}))
         await sandboxed.wait_for("begun")
         sandboxed.write("def handler(event, context):\n    return 'new'\n")
-        await function.reload()
+        beside = await function.invoke({})
         until.touch()
-        return [(await running).payload, (await function.invoke({})).payload]
+        old = await running
+        after = [await function.invoke({}) for _ in range(2)]
+        return [beside.payload, old.payload, *(each.payload for each in after)]
 
-    assert sandboxed.use(edit) == ["old", "new"]
+    assert sandboxed.use(edit) == ["new", "old", "new", "new"]
