@@ -414,3 +414,79 @@ def test_plain_handlers_run_too() -> None:
         return seen
 
     assert play(scene) == ["1"]
+
+
+def test_a_plain_batch_handler_that_returns_a_coroutine_has_handled_nothing() -> None:
+    async def scene(stage: Stage) -> Any:
+        stage.put("0")
+        stage.put("1", "other")
+
+        async def never_awaited(records: Sequence[Record]) -> None:
+            raise AssertionError("nobody awaits it")
+
+        def handle(records: Sequence[Record]) -> Any:
+            return never_awaited(records)
+
+        subscription = stage.start_batches(handle, on_failure=FailurePolicy.stop())
+        await asyncio.sleep(5)
+        counters = subscription.stats().counters
+        await stage.kill(subscription)
+        return counters
+
+    counters = play(scene)
+    assert (counters.handled, counters.checkpoints) == (0, 0)
+    assert counters.failures > 0
+
+
+def test_a_batch_handler_that_was_cancelled_by_its_own_doing_does_not_end_the_run() -> None:
+    async def handle(records: Sequence[Record]) -> None:
+        if any(record.text() == "1" for record in records):
+            raise asyncio.CancelledError
+
+    async def scene(stage: Stage) -> Any:
+        for number in range(4):
+            stage.put(str(number), f"key-{number}")
+        subscription = stage.start_batches(handle, on_failure=FailurePolicy.drop())
+        await asyncio.sleep(10)
+        return subscription.stats().counters
+
+    counters = play(scene)
+    assert (counters.handled, counters.dropped) == (3, 1)
+
+
+def test_a_subscription_that_is_stopped_before_its_run_begins_ends_at_once() -> None:
+    """A task for ``run`` begins later than it is made, and a signal may come in between."""
+
+    async def scene(stage: Stage) -> tuple[int, int]:
+        stage.put("0")
+        subscription = stage.start()
+        subscription.stop()
+        async with asyncio.timeout(1):
+            await stage.ended(subscription)
+        before = len(stage.seen)
+        seen: list[Record] = []
+        again = asyncio.create_task(subscription.run(seen.append))
+        await asyncio.sleep(5)
+        assert not again.done()
+        subscription.stop()
+        await again
+        return before, len(seen)
+
+    assert play(scene) == (0, 1)
+
+
+def test_a_second_run_that_is_refused_takes_the_first_ones_handler_for_no_redrive() -> None:
+    async def other(given: Any) -> None:
+        raise AssertionError("it never runs")
+
+    async def scene(stage: Stage) -> None:
+        subscription = stage.start()
+        await asyncio.sleep(1)
+        mine = subscription._handle_one
+        with pytest.raises(ConsumerError, match="runs already"):
+            await subscription.run(other)
+        with pytest.raises(ConsumerError, match="runs already"):
+            await subscription.run_batches(other)
+        assert subscription._handle_one is mine
+
+    play(scene)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -61,3 +62,16 @@ def test_a_reason_is_one_short_line() -> None:
     assert reason_of(ValueError()) == "ValueError"
     assert reason_of(ValueError("a\n  b")) == "ValueError: a b"
     assert len(reason_of(ValueError("x" * 10_000))) == MOST_REASON_CHARACTERS
+
+
+@pytest.mark.parametrize("signal", [Drop, Park])
+def test_a_signals_reason_fits_into_a_lot_whatever_was_passed(
+    signal: type[Drop] | type[Park],
+) -> None:
+    """An item holds 400 KB, and text: a reason that does not fit would keep its record from being
+    parked for ever."""
+    judge = Policies(FailurePolicy.stop()).judge
+    long = judge(signal("x" * 500_000), 1, 0.5).reason
+    assert len(long) <= MOST_REASON_CHARACTERS + len("to be parked, but there is no lot: ")
+    odd: Any = ValueError("no\nsuch order")
+    assert judge(signal(odd), 1, 0.5).reason.endswith("no such order")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -315,3 +316,65 @@ def test_a_batch_that_ran_out_of_time_says_so(caplog: pytest.LogCaptureFixture) 
 def test_a_record_is_processed_as_part_of_its_batch_only() -> None:
     with pytest.raises(TypeError, match="batch as a whole"):
         KeyedBatchProcessor()._process_record({})
+
+
+class Promise:
+    def __await__(self) -> Any:
+        yield
+
+
+def yielding(record: Record) -> Any:
+    raise AssertionError("nothing iterates it, so this never runs")
+    yield
+
+
+async def yielding_async(record: Record) -> Any:
+    raise AssertionError("nothing iterates it, so this never runs")
+    yield
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [yielding, yielding_async, lambda record: Promise()],
+    ids=["a generator", "an async generator", "something to be awaited"],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_handler_that_has_not_run_yet_settles_nothing(
+    handler: Callable[..., Any], workers: int
+) -> None:
+    processor = KeyedBatchProcessor(workers=workers)
+    assert run(processor, event_of("ab"), handler) == 0
+    assert processor.outcome.first_failures[0].reason.startswith("TypeError: the handler")
+
+
+@pytest.mark.parametrize("value", [0, True, "done", {"a": 1}, [1], (1,), object(), iter([1])])
+def test_what_a_handler_returns_is_not_looked_at(value: object) -> None:
+    assert run(KeyedBatchProcessor(), event_of("ab"), lambda record: value) is None
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_plain_handler_whose_own_loop_was_cancelled_has_failed(workers: int) -> None:
+    def handler(record: Record) -> None:
+        raise asyncio.CancelledError
+
+    processor = KeyedBatchProcessor(workers=workers, on_failure=FailurePolicy.drop())
+    assert run(processor, event_of("ab"), handler) is None
+    assert processor.outcome.dropped == 2
+
+
+def test_an_error_that_cannot_say_what_it_is_fails_its_record_alone() -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise KeyError("no message")
+
+    processor = KeyedBatchProcessor(on_failure=FailurePolicy.drop())
+    assert run(processor, event_of("ab"), Script(0, error=Mute())) is None
+    assert (processor.outcome.handled, processor.outcome.dropped) == (1, 1)
+    assert processor.outcome.first_failures[0].reason.startswith("Mute: KeyError")
+
+
+def test_a_context_that_does_not_tell_its_time_sets_no_deadline() -> None:
+    """As the contexts that handlers are tested with."""
+    handler = Script()
+    assert run(KeyedBatchProcessor(), event_of("aaa"), handler, context=object()) is None
+    assert handler.calls == [0, 1, 2]

@@ -159,3 +159,29 @@ def test_powertools_async_function_works_too() -> None:
         event=event_of("ab"), record_handler=calls, processor=processor
     )
     assert reported(response) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_handler_that_was_cancelled_by_its_own_doing_has_failed(workers: int) -> None:
+    """Nobody cancelled its task, so it must not end the worker: the others would wait for ever."""
+
+    async def handler(record: Record) -> None:
+        if record.partition_key == "b":
+            task = asyncio.create_task(asyncio.sleep(60))
+            task.cancel()
+            await task
+
+    assert run(KeyedBatchProcessor(workers=workers), "abc", handler) == 1
+    drops = KeyedBatchProcessor(workers=workers, on_failure=FailurePolicy.drop())
+    assert run(drops, "abc", handler) is None
+    assert (drops.outcome.handled, drops.outcome.dropped) == (2, 1)
+
+
+def test_a_coroutine_that_an_async_handler_forgot_to_await_is_a_failure() -> None:
+    calls = Calls()
+
+    async def handler(record: Record) -> Any:
+        return calls(record)
+
+    assert run(KeyedBatchProcessor(), "ab", handler) == 0
+    assert calls.started == []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardlane.attempt import Call, Handler, bound_to, is_async
 from shardlane.clock import Clock
-from shardlane.deadline import Deadline, deadline_of
+from shardlane.deadline import Deadline, deadline_of, remaining_ms
 from shardlane.drivers.inline import run_inline
 from shardlane.errors import StoreUnavailable
 from shardlane.event_entry import OURS, RawRecord
@@ -87,8 +87,7 @@ def _is_redriven(invocation: Invocation, records: LambdaBatch, rules: Rules) -> 
     marker = marker_of(invocation.entries)
     if marker is None:
         return False
-    context = invocation.context
-    left_ms = context.get_remaining_time_in_millis() if context is not None else 0.0
+    left_ms = remaining_ms(invocation.context) or 0.0
     check_hold(marker, rules.policies.lot, records.keys[0], rules.clock.wall_ms(), left_ms)
     return True
 

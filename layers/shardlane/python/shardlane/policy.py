@@ -113,11 +113,12 @@ class Policies:
         ``draw`` is random in [0, 1), for the wait.
         """
         if isinstance(error, Drop):
-            return Verdict(Action.DROP, error.reason)
+            return Verdict(Action.DROP, _line(error.reason))
         if isinstance(error, Park):
+            reason = _line(error.reason)
             if self.lot is None:
-                return Verdict(Action.STOP, f"to be parked, but there is no lot: {error.reason}")
-            return Verdict(Action.PARK, error.reason)
+                return Verdict(Action.STOP, f"to be parked, but there is no lot: {reason}")
+            return Verdict(Action.PARK, reason)
         policy = self.of(error)
         if failures < policy.attempts:
             return Verdict(Action.RETRY, reason_of(error), policy.backoff.wait_ms(failures, draw))
@@ -130,6 +131,15 @@ class Policies:
 
 def reason_of(error: BaseException) -> str:
     """One line about an error, short enough for a log."""
-    text = " ".join(str(error).split())
-    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    text, name = _line(error), type(error).__name__
+    return _line(f"{name}: {text}" if text else name)
+
+
+def _line(said: object) -> str:
+    """One short line, whatever was said: a reason that is no text, or too long for the lot's
+    table, must not keep its record from being parked."""
+    try:
+        line = " ".join(str(said).split())
+    except Exception as error:  # somebody else's __str__
+        line = f"{type(error).__name__} when it was asked what it says"
     return line if len(line) <= MOST_REASON_CHARACTERS else line[: MOST_REASON_CHARACTERS - 1] + "…"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from shardlane.attempt import is_async
+from shardlane.attempt import finished, is_async, own_cancellation
 from shardlane.consumer.daemon_pool import DaemonPool
 from shardlane.record import Record
 
@@ -24,8 +24,8 @@ def one_at_a_time(handler: BatchHandler) -> Handler:
     if not is_async(handler):
         return lambda record: handler([record])
 
-    async def handle(record: Record) -> None:
-        await handler([record])
+    async def handle(record: Record) -> Any:
+        return await handler([record])
 
     return handle
 
@@ -42,9 +42,11 @@ def batch_call(handler: BatchHandler, *, threads: bool) -> BatchCall:
 
 def _attempt(handler: BatchHandler, records: Sequence[Record]) -> Exception | None:
     try:
-        handler(records)
+        finished(handler(records))
     except Exception as error:  # the failure policy decides about every kind
         return error
+    except BaseException as error:
+        return own_cancellation(error)
     return None
 
 
@@ -54,7 +56,9 @@ async def _attempt_here(handler: BatchHandler, records: Sequence[Record]) -> Exc
 
 async def _attempt_async(handler: BatchHandler, records: Sequence[Record]) -> Exception | None:
     try:
-        await handler(records)
+        finished(await handler(records))
     except Exception as error:  # the failure policy decides about every kind
         return error
+    except BaseException as error:
+        return own_cancellation(error)
     return None

@@ -110,7 +110,7 @@ class Session:
         reporting = asyncio.create_task(self._report())
         try:
             await asyncio.wait([preparing, stopping], return_when=asyncio.FIRST_COMPLETED)
-            if preparing.done():
+            if preparing.done() and not stop.is_set():
                 self._parts = preparing.result()
                 await self._consume(self._parts, stopping)
             return self._ending()

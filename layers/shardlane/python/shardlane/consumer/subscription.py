@@ -92,6 +92,10 @@ class Subscription:
         self._stop: asyncio.Event | None = None
         self._call_on_loop: LoopCaller | None = None
         self._handle_one: Handler | None = None
+        self._has_run = False
+        self._stopped_early = False
+        """Before its first run began: a task made for ``run`` begins later, and a signal may come
+        at any time."""
 
     async def run(self, handler: Handler, plan: WorkerPlan = ONE_LOOP) -> Ending:
         """Calls ``handler(record)`` for every record until ``stop`` is called.
@@ -101,8 +105,6 @@ class Subscription:
         threads, an async one on the event loop.
         """
 
-        self._handle_one = handler
-
         def crew(desk: Desk, settlement: Settlement) -> Crew:
             if is_async(handler):
                 return TaskCrew(desk, settlement, handler, plan.count)
@@ -110,7 +112,7 @@ class Subscription:
                 return TaskCrew(desk, settlement, handler, plan.count, plain=True)
             return ThreadCrew(desk, settlement, handler, plan.count)
 
-        return await self._run(plan, crew)
+        return await self._run(plan, crew, handler)
 
     async def run_batches(
         self, handler: BatchHandler, *, size: int = 100, wait_ms: float = 50
@@ -121,17 +123,18 @@ class Subscription:
             raise SettingsError(f"size={size!r}: allowed are 1 to {MOST_BATCH}")
         if wait_ms < 0:
             raise SettingsError(f"wait_ms={wait_ms!r}: allowed is 0 or more milliseconds")
-        self._handle_one = one_at_a_time(handler)
         call = batch_call(handler, threads=self._settings.machine.has_threads)
 
         def crew(desk: Desk, settlement: Settlement) -> Crew:
             return BatchCrew(desk, settlement, call, size, wait_ms / 1000)
 
-        return await self._run(in_batches(size), crew)
+        return await self._run(in_batches(size), crew, one_at_a_time(handler))
 
     def stop(self) -> None:
-        """Ends the run: reading stops, what has started is finished, leases are given up. May be
-        called from any thread and from a signal handler; again, it does nothing."""
+        """Ends the run: reading stops, what has started is finished, leases are given up. Before
+        the first run it makes that one end as soon as it begins. May be called from any thread and
+        from a signal handler; again, it does nothing."""
+        self._stopped_early = self._stopped_early or not self._has_run
         if self._stop is not None and self._call_on_loop is not None:
             self._call_on_loop(self._stop.set)()
 
@@ -179,17 +182,22 @@ class Subscription:
 
     # --- inside -----------------------------------------------------------------------------
 
-    async def _run(self, plan: WorkerPlan, make_crew: CrewFactory) -> Ending:
+    async def _run(self, plan: WorkerPlan, make_crew: CrewFactory, handle_one: Handler) -> Ending:
         if self._stop is not None:
             raise ConsumerError("the subscription runs already: make another one")
+        kinesis = self._kinesis if self._kinesis is not None else default_kinesis()
+        self._handle_one = handle_one
         self._call_on_loop = LoopCaller(asyncio.get_running_loop())
         self._stop = asyncio.Event()
+        self._has_run = True
+        if self._stopped_early:
+            self._stopped_early = False
+            self._stop.set()
         if not self._settings.leases.is_shared:
             _log.warning(
                 "leases are kept in memory: every process reads every shard, and after a restart "
                 "the shards start as if for the first time"
             )
-        kinesis = self._kinesis if self._kinesis is not None else default_kinesis()
         try:
             return await self._sessions(kinesis, plan, make_crew, self._stop)
         finally:

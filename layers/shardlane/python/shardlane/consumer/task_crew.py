@@ -86,12 +86,10 @@ class TaskCrew:
             else:
                 error = await attempt_async(self._call, delivery.record)
         except asyncio.CancelledError:
-            if task.cancelling():
-                self._settlement.forget(delivery)
-                if not self._was_abandoned(delivery, task):
-                    raise  # it is the worker that is to end
-                return None
-            error = RuntimeError("the handler was cancelled, not by the consumer")
+            self._settlement.forget(delivery)
+            if not self._was_abandoned(delivery, task):
+                raise  # it is the worker that is to end
+            return None
         finally:
             del self._running[delivery]
         self._was_abandoned(delivery, task)  # and did not mind
