@@ -6,6 +6,7 @@ import pytest
 
 from shardlane import BadEvent, BadRecord
 from shardlane.lambda_batch import LambdaBatch
+from shardlane.operations.unordered import labelled
 from tests.unit.shardlane.entries import entry, sequence
 from tests.unit.shardlane.packed import MAGIC, packed
 
@@ -68,3 +69,18 @@ def test_a_record_without_a_key_has_the_empty_one(key: object) -> None:
 def test_an_entry_that_could_not_be_reported_is_refused(broken: Any, message: str) -> None:
     with pytest.raises(BadEvent, match=message):
         LambdaBatch([entry(0), broken])
+
+
+def test_an_aggregate_that_a_mapping_gave_up_is_unpacked_when_it_is_sent_once_more() -> None:
+    """Else the handler would take the packed bytes for a record, and what is in them be lost."""
+    batch = LambdaBatch([labelled(entry(0, "outer", packed([("x", b"1"), ("y", b"2")])))])
+    assert batch.keys == ["x", "y"]
+    assert [batch.record(position).data for position in range(2)] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("ours", [{"redrive": {}}, {"sub_sequence_number": 3}])
+def test_what_was_parked_is_not_unpacked_a_second_time(ours: dict[str, Any]) -> None:
+    aggregate = packed([("x", b"1")])
+    batch = LambdaBatch([entry(0, "a", aggregate) | {"shardlane": ours}])
+    assert batch.keys == ["a"]
+    assert batch.record(0).data == aggregate

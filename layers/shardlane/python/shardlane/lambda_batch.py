@@ -45,8 +45,7 @@ class LambdaBatch:
             self.keys.append(key if type(key) is str else "")
             self.sequence_numbers.append(sequence_number)
             self._sources.append(entry)
-            # What comes back from the parking lot was unpacked before it was parked.
-            if type(data) is str and data.startswith(AGGREGATE_BASE64) and OURS not in entry:
+            if type(data) is str and data.startswith(AGGREGATE_BASE64) and _is_whole(entry):
                 self._unpack_last()
 
     def __len__(self) -> int:
@@ -74,6 +73,13 @@ class LambdaBatch:
             self.keys.append(each.partition_key)
             self.sequence_numbers.append(outer.sequence_number)
             self._sources.append(outer.inner(sub_sequence_number, each.partition_key, each.data))
+
+
+def _is_whole(entry: RawRecord) -> bool:
+    """Whether it is as a mapping delivers it. What comes back from the parking lot was unpacked
+    before it was parked; what a mapping gave up, and is sent once more, was not."""
+    ours = entry.get(OURS)
+    return not isinstance(ours, dict) or not (ours.keys() & {"redrive", "sub_sequence_number"})
 
 
 def _refuse(index: int, entry: Any) -> NoReturn:
