@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
 
-from shardlane import ParkingError
+from shardlane import ParkingError, ParkingLot, Record
 from shardlane.errors import PayloadTooLarge, StoreUnavailable
+from shardlane.parking.desk import ParkingDesk, Settled
 from shardlane.parking.dynamodb_store import MOST_ITEM_PAYLOAD_BYTES, DynamoDBParkingStore
 from shardlane.parking.payload_bucket import PayloadBucket
-from tests.unit.shardlane.entries import SHARD
+from tests.unit.shardlane.entries import SHARD, entry, sequence
 from tests.unit.shardlane.parking.lots import (
     ALICE,
     BUCKET,
@@ -21,6 +22,7 @@ from tests.unit.shardlane.parking.lots import (
     gate,
     parked,
 )
+from tests.unit.shardlane.stepped_clock import SteppedClock
 
 LARGE = b"x" * (MOST_ITEM_PAYLOAD_BYTES + 1)
 
@@ -226,3 +228,24 @@ def test_a_payload_whose_object_cannot_be_deleted_is_gone_from_the_lot_all_the_s
     monkeypatch.setattr(dynamodb, "_payloads", slow)
     assert dynamodb.remove(large)
     assert dynamodb.parked(CONSUMER, ALICE) == []
+
+
+def test_a_record_that_a_batch_has_twice_is_parked_behind_its_key_once(
+    dynamodb: DynamoDBParkingStore,
+) -> None:
+    """A transaction that names an item twice is refused, for ever."""
+    desk = ParkingDesk(
+        ParkingLot(consumer=CONSUMER, store=dynamodb),
+        clock=SteppedClock(),
+        until_s=2_000.0,
+        draw=lambda: 0.5,
+    )
+    first, second, third = (
+        Record.from_event(entry(position, "alice"), sequence(position), "alice")
+        for position in range(3)
+    )
+    desk.park_first(first, "boom", 1)
+    assert desk.park_behind([second, second, third]) == Settled((0,), lifted=False)
+    assert desk.park_behind([second, third, third]) == Settled((0, 1), lifted=False)
+    places = [each.sequence_number for each in dynamodb.parked(CONSUMER, ALICE)]
+    assert places == [sequence(position) for position in range(3)]

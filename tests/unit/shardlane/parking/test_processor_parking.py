@@ -508,3 +508,14 @@ def test_the_log_counts_what_was_parked(
 
 def test_t1_answers_are_exhausted() -> None:
     assert {each.name for each in First} == {"PARKED", "ALREADY_PARKED", "GATE_EXISTS", "NOT_OWNER"}
+
+
+def test_a_record_that_the_event_has_twice_is_parked_once_and_settled_twice() -> None:
+    store = MemoryParkingStore()
+    policy = FailurePolicy.park(ParkingLot(consumer=CONSUMER, store=store), attempts=1)
+    event = event_of("aaab")
+    event["Records"] = [event["Records"][each] for each in (0, 0, 1, 1, 2, 3)]
+    processor = KeyedBatchProcessor(on_failure=policy)
+    response = process_partial_response(event=event, record_handler=Handler(0), processor=processor)
+    assert reported(response) is None
+    assert len(store.parked(CONSUMER, key_hash("a"))) == 3

@@ -12,7 +12,7 @@ from shardlane.parking.answers import MOST_BEHIND_BYTES, First
 from shardlane.parking.lot import ParkingLot
 from shardlane.parking.parked import Gate, Parked, parked_of
 from shardlane.parking.patience import patiently
-from shardlane.parking.place import key_hash
+from shardlane.parking.place import key_hash, place_of
 from shardlane.parking.store import OwnerCheck
 from shardlane.record import Record
 
@@ -124,8 +124,13 @@ class ParkingDesk:
 
     def _taken(self, records: Sequence[Record], reason: str, attempts: int) -> list[Parked]:
         taken: list[Parked] = []
+        places: set[str] = set()
         room_bytes = MOST_BEHIND_BYTES
         for record in records:
+            place = place_of(record.sequence_number, record.sub_sequence_number)
+            if place in places:
+                break  # delivered twice: a transaction may write an item only once
+            places.add(place)
             parked = self._fitted(record, reason, attempts)
             reason, attempts = BEHIND, 0
             room_bytes -= len(parked.data or b"")
