@@ -271,3 +271,19 @@ def test_a_table_that_is_missing_is_an_error_unless_it_may_be_made(aws: None) ->
 
     with pytest.raises(LeaseTableError, match="no lease table not-there"):
         asyncio.run(open_missing())
+
+
+def test_a_table_that_is_deleted_while_it_is_used_is_an_error_and_no_outage(aws: None) -> None:
+    """No waiting brings it back; a consumer that waits for it would read nothing, in silence."""
+
+    async def look() -> None:
+        table = Table()
+        store, leases = await opened()
+        table.close()
+        try:
+            await leases.scan()
+        finally:
+            await store.close()
+
+    with pytest.raises(LeaseTableError, match="is gone"):
+        asyncio.run(look())

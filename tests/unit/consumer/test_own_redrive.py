@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shardlane import Drop, FailurePolicy, Park, ParkingLot, Record
+from shardlane import Drop, FailurePolicy, Park, ParkingError, ParkingLot, Record
 from shardlane.consumer import (
     ConsumerError,
     MemoryLeaseStore,
@@ -20,7 +20,7 @@ from shardlane.consumer.counters import Counters
 from shardlane.consumer.held_record import HeldRecord
 from shardlane.consumer.own_redrive import HandleOne, OwnRedrive
 from shardlane.parking.memory_store import MemoryParkingStore
-from shardlane.parking.parked import Gate, parked_of
+from shardlane.parking.parked import Gate, Parked, parked_of
 from shardlane.parking.place import key_hash
 from shardlane.parking.redrive import End, Redriven
 from shardlane_lab.in_process_port import InProcessPort
@@ -261,3 +261,20 @@ def test_a_redrive_needs_a_run_a_lot_and_threads() -> None:
             await parking.redrive()
 
     play(scene)
+
+
+def test_a_key_whose_payload_is_gone_does_not_hold_up_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, seen = World(), list[str]()
+
+    def payload(parked: Parked) -> bytes:
+        if parked.key == "bob":
+            raise ParkingError("its object is gone")
+        return parked.data or b""
+
+    monkeypatch.setattr(world.store, "payload", payload)
+    found = world.redrive(plain(seen))
+    assert seen == ["alice-1.0", "alice-3.0", "alice-3.1"]
+    assert (found["bob"].end, found["bob"].reason) == (End.NOT_RUN, "its object is gone")
+    assert world.quarantined == ["bob"]

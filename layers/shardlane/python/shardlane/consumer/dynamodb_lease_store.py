@@ -217,6 +217,9 @@ class DynamoDBLeaseTable:
 
         try:
             items = list(scanned(self._client, self._table, self._keys.prefix))
+        except self._client.exceptions.ResourceNotFoundException as error:
+            # It was there when it was opened: no waiting brings it back.
+            raise LeaseTableError(f"the lease table {self._table} is gone") from error
         except (ClientError, BotoCoreError) as error:
             return Unknown(f"{type(error).__name__}: {error}")
         return [lease_of(item, self._keys) for item in items if is_lease(item)]

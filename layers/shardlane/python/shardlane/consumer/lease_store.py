@@ -52,7 +52,7 @@ class LeaseTable(Protocol):
     ``lease``). Nothing is raised for what a network can do."""
 
     async def scan(self) -> list[Lease] | Unknown:
-        """Every lease of the stream."""
+        """Every lease of the stream. Raises ``LeaseTableError`` if the table has gone."""
 
     async def create(self, lease: Lease) -> Answer:
         """CREATE, if there is none of that shard."""

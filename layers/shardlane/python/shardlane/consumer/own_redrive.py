@@ -14,11 +14,12 @@ from shardlane.clock import SystemClock
 from shardlane.consumer.counters import Counters
 from shardlane.consumer.held_record import HeldRecord, held_record
 from shardlane.consumer.reading import Place, Reading
+from shardlane.errors import ParkingError, StoreUnavailable
 from shardlane.event_entry import RawRecord
 from shardlane.outcome import Drop
 from shardlane.parking.lot import ParkingLot
 from shardlane.parking.place import key_hash
-from shardlane.parking.redrive import Answer, Redriven, Redriver, Sent
+from shardlane.parking.redrive import Answer, End, Redriven, Redriver, Sent
 from shardlane.policy import reason_of
 from shardlane.record import Record
 
@@ -62,7 +63,7 @@ class OwnRedrive:
         for key in sorted(keys) if keys is not None else self._quarantined():
             if self._is_stopping():
                 break
-            found[key] = redriver.redrive(key_hash(key))
+            found[key] = _redriven(redriver, key)
             _log.info("redrove a key: %s, %d handled", found[key].end.value, found[key].handled)
         return found
 
@@ -98,6 +99,17 @@ class OwnRedrive:
             return TimeoutError(f"the handler took more than {timeout_s:g} s")
         except CancelledError:
             return RuntimeError("the handler was cancelled")
+
+
+def _redriven(redriver: Redriver, key: str) -> Redriven:
+    """What is wrong with one key only (a payload that is gone from its bucket, say) is what came
+    of it, and the others go on. Raises ``StoreUnavailable``."""
+    try:
+        return redriver.redrive(key_hash(key))
+    except StoreUnavailable:
+        raise
+    except ParkingError as error:
+        return Redriven(End.NOT_RUN, 0, reason=str(error))
 
 
 def without_lease(entry: RawRecord) -> HeldRecord:
