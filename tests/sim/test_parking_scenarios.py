@@ -11,8 +11,8 @@ import pytest
 from shardlane import Backoff, FailurePolicy, Park, ParkingLot, Record
 from shardlane.consumer import by_key, workers
 from shardlane.consumer.worker_plan import WorkerPlan
-from shardlane.errors import ParkingError, StoreUnavailable
-from shardlane.parking.answers import First
+from shardlane.errors import ParkingError, PayloadTooLarge, StoreUnavailable
+from shardlane.parking.answers import Behind, First
 from shardlane.parking.memory_store import MemoryParkingStore
 from shardlane.parking.parked import Gate, Parked
 from shardlane.parking.place import key_hash
@@ -63,6 +63,109 @@ def test_a_poison_record_and_what_follows_of_its_key_are_parked(plan: WorkerPlan
         assert (stats.counters.parked, stats.counters.handled) == (5, 4)
         (gate,) = store.gates("app")
         assert gate.reason == "RuntimeError: boom"
+
+    play(scene)
+
+
+class Transactions(MemoryParkingStore):
+    """Remembers how many records each T2 had."""
+
+    def __init__(self, owns: Callable[[OwnerCheck], bool]) -> None:
+        super().__init__(owns=owns)
+        self.sizes: list[int] = []
+
+    def park_behind(
+        self, consumer: str, hash_: str, records: Sequence[Parked], owner: OwnerCheck | None = None
+    ) -> Behind:
+        self.sizes.append(len(records))
+        return super().park_behind(consumer, hash_, records, owner)
+
+
+@pytest.mark.parametrize("plan", [WorkerPlan(), workers(3, by_key)], ids=["loop", "keyed"])
+def test_what_waits_behind_a_poison_record_is_parked_fifty_at_a_time(plan: WorkerPlan) -> None:
+    """Of its key alone: what another key put among it is handled."""
+
+    async def scene(stage: Stage) -> None:
+        assert isinstance(stage.store, SharedMemoryStore)
+        store = Transactions(stage.store.owns)
+        lot = ParkingLot(consumer="app", store=store)
+        stage.put("poison", "alice")
+        for number in range(120):
+            stage.put(f"a{number}", "alice")
+            last = stage.put(f"b{number}", "bob")
+        slow = FailurePolicy.park(lot, 2, Backoff(first_ms=5_000, most_ms=5_000))
+        running = stage.start(fail_poison, plan, on_failure=slow)
+        await stage.until(122)
+        await asyncio.sleep(20)
+        expected = [f"a{number}".encode() for number in range(120)]
+        assert parked(store, "alice") == [b"poison", *expected]
+        handled = [each for each in stage.data if each != "poison"]
+        assert handled == [f"b{number}" for number in range(120)]
+        assert running.stats().counters.parked == 121
+        assert sum(store.sizes) == 120
+        assert max(store.sizes) == 50
+        assert len(store.sizes) <= 4, store.sizes
+        assert stage.rows[SHARD].checkpoint.value == last
+
+    play(scene)
+
+
+def test_a_batch_of_a_quarantined_key_is_parked_together() -> None:
+    seen: list[str] = []
+
+    async def fail_batch(records: Sequence[Record]) -> None:
+        if any(each.text() == "poison" for each in records):
+            raise RuntimeError("boom")
+        seen.extend(each.text() for each in records)
+
+    async def scene(stage: Stage) -> None:
+        assert isinstance(stage.store, SharedMemoryStore)
+        store = Transactions(stage.store.owns)
+        lot = ParkingLot(consumer="app", store=store)
+        stage.put("poison", "alice")
+        stage.start_batches(fail_batch, on_failure=park(lot, 1), size=30)
+        await asyncio.sleep(2)
+        for number in range(40):
+            stage.put(f"a{number}", "alice")
+            stage.put(f"b{number}", "bob")
+        await asyncio.sleep(5)
+        expected = [f"a{number}".encode() for number in range(40)]
+        assert parked(store, "alice") == [b"poison", *expected]
+        assert seen == [f"b{number}" for number in range(40)]
+        assert sum(store.sizes) == 40
+        assert len(store.sizes) <= 3, store.sizes
+
+    play(scene)
+
+
+class Choosy(Transactions):
+    """Has no bucket for what is large."""
+
+    def fitted(self, record: Parked) -> Parked:
+        if record.data == b"large":
+            raise PayloadTooLarge("give the parking lot a bucket")
+        return super().fitted(record)
+
+
+def test_a_record_that_the_lot_refuses_holds_up_only_what_follows_of_its_key() -> None:
+    async def scene(stage: Stage) -> None:
+        assert isinstance(stage.store, SharedMemoryStore)
+        store = Choosy(stage.store.owns)
+        lot = ParkingLot(consumer="app", store=store)
+        for data, key in [
+            ("poison", "alice"),
+            ("a0", "alice"),
+            ("large", "alice"),
+            ("a1", "alice"),
+        ]:
+            stage.put(data, key)
+        last = stage.put("b0", "bob")
+        running = stage.start(fail_poison, on_failure=park(lot, 1))
+        await asyncio.sleep(20)
+        assert parked(store, "alice") == [b"poison", b"a0"]
+        assert stage.data == ["poison", "b0"]
+        assert running.stats().counters.parked == 2
+        assert stage.rows[SHARD].checkpoint.value != last
 
     play(scene)
 

@@ -91,12 +91,12 @@ class BatchCrew:
     async def _startable(self, batch: Sequence[Delivery]) -> list[Delivery]:
         """Without those whose lease has ended meanwhile, or whose key has failed in this batch."""
         wanted = []
-        for each in batch:
+        for place, each in enumerate(batch):
             if not self._desk.may_start(each):
                 self._settlement.forget(each)
             elif self._desk.joins_its_key(each):
                 continue
-            elif await self._is_to_be_handled(each):
+            elif await self._is_to_be_handled(batch, place):
                 wanted.append(each)
         # Once more: parking takes a while.
         late = [each for each in wanted if not self._desk.may_start(each)]
@@ -104,9 +104,11 @@ class BatchCrew:
             self._settlement.forget(each)
         return [each for each in wanted if each not in late]
 
-    async def _is_to_be_handled(self, delivery: Delivery) -> bool:
-        settlement = self._settlement
-        return not settlement.is_quarantined(delivery) or await settlement.park_behind(delivery)
+    async def _is_to_be_handled(self, batch: Sequence[Delivery], place: int) -> bool:
+        delivery, settlement = batch[place], self._settlement
+        if not settlement.is_quarantined(delivery):
+            return True
+        return await settlement.park_behind(delivery, batch[place + 1 :])
 
     def _wake_at(self, due_s: float) -> None:
         asyncio.get_running_loop().call_at(due_s + TIMER_SLACK_S, self._bell.ring)

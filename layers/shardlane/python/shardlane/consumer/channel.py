@@ -140,6 +140,10 @@ class Channel:
         self.set_aside(delivery, due_s=0.0)
         return True
 
+    def behind(self, delivery: Delivery, most: int) -> list[Delivery]:
+        """What waits behind a delivery that was taken, of its key and its reading."""
+        return self._lanes.behind(delivery, most)
+
     def release(self, delivery: Delivery) -> None:
         """The delivery that was taken ends without being settled.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class Delivery:
     """A record, where it came from and what has happened to it so far."""
 
-    __slots__ = ("failures", "index", "key", "lane", "reading", "record", "size_bytes")
+    __slots__ = ("failures", "index", "key", "lane", "parked", "reading", "record", "size_bytes")
 
     lane: Lane
     """Set by ``Lanes.push``."""
@@ -35,3 +35,5 @@ class Delivery:
         """Deliveries of one key run in order and one at a time; None has no order."""
         self.failures = 0
         """Failed attempts so far."""
+        self.parked = False
+        """In the lot already, with an earlier one of its key: settled once its turn comes."""

@@ -126,6 +126,12 @@ class Desk:
         with self.lock:
             return self._channel.joins_its_key(delivery)
 
+    def behind(self, delivery: Delivery, most: int) -> list[Delivery]:
+        """Up to so many that wait behind a delivery that was taken, of its key and its reading,
+        oldest first; they go on waiting."""
+        with self.lock:
+            return self._channel.behind(delivery, most)
+
     # --- for looking at ---------------------------------------------------------------------
 
     def oldest(self, reading: Reading) -> Place | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from itertools import chain, islice
 from zlib import crc32
 
 from shardlane.consumer.delivery import Delivery
@@ -130,6 +131,16 @@ class Lanes:
         """Whether another delivery of its key is set aside, and this one has to wait behind it."""
         aside = self._aside.get(_name(delivery))
         return aside is not None and aside.head is not delivery
+
+    def behind(self, delivery: Delivery, most: int) -> list[Delivery]:
+        """What waits behind a running delivery, of its key and its reading: the oldest ones, and
+        they stay where they are."""
+        if delivery.key is None:
+            return []
+        aside = self._aside.get(delivery.key)
+        following = aside.following if aside is not None and aside.head is delivery else ()
+        waiting = chain(following, delivery.lane.queue)
+        return list(islice((each for each in waiting if _is_behind(each, delivery)), most))
 
     def wake(self, now_s: float) -> None:
         """Lets the keys start again whose wait is over."""
@@ -257,6 +268,10 @@ class Lanes:
             self._let_out(aside)
         else:
             del self._aside[name]
+
+
+def _is_behind(waiting: Delivery, delivery: Delivery) -> bool:
+    return waiting.reading is delivery.reading and waiting.key == delivery.key
 
 
 def _name(delivery: Delivery) -> str | Delivery:

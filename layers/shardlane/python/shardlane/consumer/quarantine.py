@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from random import Random
 from typing import TypeVar
@@ -142,22 +142,35 @@ class Quarantine:
         self._note_unsure(record.partition_key, answer)
         if answer is not Parking.LIFTED:
             return answer
-        return await self.park_behind(delivery, reason, attempts)
+        return await self.park_behind(delivery, (), reason, attempts)
 
     async def park_behind(
-        self, delivery: Delivery, reason: str = BEHIND, attempts: int = 0
+        self,
+        delivery: Delivery,
+        others: Sequence[Delivery] = (),
+        reason: str = BEHIND,
+        attempts: int = 0,
     ) -> Parking:
-        """T2. A record that the lot refuses waits, and its key with it."""
+        """T2, with the next ones of its key and reading: those that went along are marked as
+        parked. A record that the lot refuses waits, and its key with it."""
         record = delivery.record
+        together = [delivery, *others]
+        settled: list[int] = []
 
         def park(desk: ParkingDesk) -> bool:
-            return not desk.park_behind([record], reason, attempts).lifted
+            answer = desk.park_behind([each.record for each in together], reason, attempts)
+            settled.extend(answer.indexes)
+            return 0 in answer.indexes
 
         try:
             answer = await self._parked(record, park)
         except ParkingError as error:
+            if others:  # it may be one of them that does not fit
+                return await self.park_behind(delivery, (), reason, attempts)
             _log.error("%s: cannot park %s: %s", record.shard_id, record.sequence_number, error)
             return Parking.UNAVAILABLE
+        for index in settled:
+            together[index].parked = True
         if answer is Parking.LIFTED:
             self.keys.discard(record.partition_key)
         if answer is not Parking.UNAVAILABLE:

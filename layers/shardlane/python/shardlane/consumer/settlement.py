@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from shardlane.consumer.counters import Counters
@@ -13,6 +13,7 @@ from shardlane.consumer.outage import Outage
 from shardlane.consumer.quarantine import Parking, Quarantine
 from shardlane.errors import ParkingError
 from shardlane.outcome import Drop
+from shardlane.parking.answers import MOST_BEHIND
 from shardlane.policy import Action, Policies, Verdict
 
 _log = logging.getLogger(__name__)
@@ -62,13 +63,19 @@ class Settlement:
     def is_quarantined(self, delivery: Delivery) -> bool:
         """Whether it is to be parked behind its key (``park_behind``) and not to be handled. May
         be asked from every thread."""
-        return bool(self._quarantined) and delivery.record.partition_key in self._quarantined
+        if not self._quarantined:
+            return delivery.parked
+        return delivery.parked or delivery.record.partition_key in self._quarantined
 
-    async def park_behind(self, delivery: Delivery) -> bool:
-        """Parks a delivery of a quarantined key that was taken. Returns whether it is to be
-        handled after all: then the quarantine is over."""
+    async def park_behind(self, delivery: Delivery, others: Sequence[Delivery] = ()) -> bool:
+        """Parks a delivery of a quarantined key that was taken, and with it what waits behind it:
+        ``others``, which were taken too, first. Returns whether it is to be handled after all:
+        then the quarantine is over."""
         assert self._quarantine is not None
-        answer = await self._quarantine.park_behind(delivery)
+        if delivery.parked:
+            self._after_parking(delivery, Parking.PARKED)
+            return False
+        answer = await self._quarantine.park_behind(delivery, self._behind(delivery, others))
         if answer is Parking.LIFTED and self._desk.may_start(delivery):
             return True
         if answer is Parking.LIFTED:
@@ -112,6 +119,13 @@ class Settlement:
         """It is no longer ours to settle."""
         self.held.pop(delivery, None)
         self._desk.release(delivery)
+
+    def _behind(self, delivery: Delivery, others: Sequence[Delivery]) -> list[Delivery]:
+        """For one transaction: an owner check is about one shard, a gate about one key."""
+        key = delivery.record.partition_key
+        waiting = [*others, *self._desk.behind(delivery, MOST_BEHIND)]
+        mine = [each for each in waiting if each.record.partition_key == key and not each.parked]
+        return [each for each in mine if each.reading is delivery.reading][: MOST_BEHIND - 1]
 
     def _unless_outage(self, delivery: Delivery, verdict: Verdict) -> Verdict:
         """The verdict, or ``STOP`` while so many keys fail that none is to be given up on."""
