@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from shardlane import Backoff, Drop
 from shardlane.consumer.bounds import Bounds
+from shardlane.consumer.checkpoint import HORIZON
 from shardlane.consumer.errors import ConsumerError
 from shardlane.consumer.machine import Machine
 from shardlane.consumer.position import Position
@@ -490,3 +492,20 @@ def test_a_second_run_that_is_refused_takes_the_first_ones_handler_for_no_redriv
         assert subscription._handle_one is mine
 
     play(scene)
+
+
+def test_a_seek_that_meets_a_lease_just_lost_moves_nothing_and_returns() -> None:
+    """The shard is still among those held until the loop comes round to it."""
+
+    async def scene(stage: Stage) -> bool:
+        subscription = stage.start()
+        await asyncio.sleep(1)
+        assert subscription._session is not None
+        (held,) = subscription._session.held_shards
+        stage.table.rows[SHARD] = replace(stage.rows[SHARD], owner="shardlane/thief", counter=99)
+        while held in subscription._session.held_shards:  # noqa: ASYNC110 - virtual time
+            await asyncio.sleep(0.1)
+        async with asyncio.timeout(60):
+            return await held.seek(HORIZON, None)
+
+    assert play(scene) is False

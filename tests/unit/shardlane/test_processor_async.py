@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -14,7 +16,7 @@ from aws_lambda_powertools.utilities.batch import (
     process_partial_response,
 )
 
-from shardlane import Backoff, FailurePolicy, KeyedBatchProcessor, Record
+from shardlane import Backoff, FailurePolicy, KeyedBatchProcessor, Record, ShardlaneError
 from tests.unit.shardlane.entries import Context, event_of, reported
 
 
@@ -185,3 +187,28 @@ def test_a_coroutine_that_an_async_handler_forgot_to_await_is_a_failure() -> Non
 
     assert run(KeyedBatchProcessor(), "ab", handler) == 0
     assert calls.started == []
+
+
+def test_each_thread_has_a_loop_of_its_own() -> None:
+    """Lambda calls from one thread, but tests of a function need not."""
+    processor = KeyedBatchProcessor()
+    together = threading.Barrier(2, timeout=30)
+
+    async def handler(record: Record) -> None:
+        together.wait()  # both are in their handlers now
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(run, processor, "a", handler) for _ in range(2)]
+        assert [each.result() for each in runs] == [None, None]
+
+
+def test_a_thread_that_runs_a_loop_already_is_told_what_to_do() -> None:
+    calls = Calls()
+
+    async def main() -> int | None:
+        with pytest.raises(ShardlaneError, match="on another thread"):
+            run(KeyedBatchProcessor(), "a", calls)
+        return await asyncio.to_thread(run, KeyedBatchProcessor(), "a", calls)
+
+    assert asyncio.run(main()) is None
+    assert calls.started == [0]

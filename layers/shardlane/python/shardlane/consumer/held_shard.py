@@ -66,6 +66,8 @@ class HeldShard:
         self._children: frozenset[str] | None = None
         """The shard has ended, all of it is settled, and its children have leases."""
         self._seek: _Seek | None = None
+        self._is_over = False
+        """Nobody writes any more: what waits for a write would wait for ever."""
         self._drain_until_s: float | None = None
         self._not_before_s = float("-inf")
         """When an unknown write is repeated."""
@@ -112,7 +114,7 @@ class HeldShard:
     async def seek(self, checkpoint: Checkpoint, start_ms: int | None) -> bool:
         """Moves to another position; returns once that is written, False if the lease is ending
         and nothing was moved."""
-        if self._drain_until_s is not None or self._children is not None:
+        if self._is_over or self._drain_until_s is not None or self._children is not None:
             return False
         if self._seek is not None:
             self._seek.done.set_result(False)
@@ -208,6 +210,7 @@ class HeldShard:
             self._reader.cancel()
 
     def _shut(self, *, lost: bool) -> None:
+        self._is_over = True
         self._stop_reader()
         self._around.desk.close(self._reading, lost=lost)
         if lost:

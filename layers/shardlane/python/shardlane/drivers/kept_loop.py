@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import weakref
 from collections.abc import Coroutine
 from typing import Any, TypeVar
+
+from shardlane.errors import ShardlaneError
 
 T = TypeVar("T")
 
 
 class KeptLoop:
-    """One loop for all invocations: clients that a handler keeps are bound to the loop on which
-    they were first used, and a sandbox that was frozen goes on with it after the thaw.
+    """One loop for all invocations of a thread: clients that a handler keeps are bound to the loop
+    on which they were first used, and a sandbox that was frozen goes on with it after the thaw.
 
-    The loop is made when it is first needed, and closed with this object or with the process.
+    A loop is made when it is first needed, and closed with this object or with the process. (Lambda
+    has one thread; tests and other programs may have several.)
     """
 
     def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._local = threading.local()
 
     def run(self, main: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
+        """Raises ``ShardlaneError`` on a thread whose event loop is running."""
+        if _runs_a_loop():
+            main.close()
+            raise ShardlaneError(
+                "an async handler needs an event loop of its own, and this thread runs one "
+                "already: call the function on another thread, as asyncio.to_thread does"
+            )
+        loop: asyncio.AbstractEventLoop | None = getattr(self._local, "loop", None)
+        if loop is None:
+            loop = self._local.loop = asyncio.new_event_loop()
             # Not a Runner: its close() runs the loop once more, and a collector may call this
             # while another loop is running.
-            weakref.finalize(self, self._loop.close)
-        return self._loop.run_until_complete(main)
+            weakref.finalize(self, loop.close)
+        return loop.run_until_complete(main)
+
+
+def _runs_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
