@@ -16,6 +16,7 @@ from shardlane.operations.errors import OperationError
 from shardlane.operations.message_source import (
     HIDDEN_S,
     BucketMessages,
+    Letter,
     QueueMessages,
     bucket_and_prefix,
     queue_url,
@@ -153,3 +154,13 @@ def test_a_bucket_is_named_by_its_url() -> None:
     for wrong in ("failed", "https://failed/x", "s3:///x"):
         with pytest.raises(OperationError, match="is not s3://BUCKET"):
             bucket_and_prefix(wrong)
+
+
+def test_a_kept_message_that_came_back_by_itself_ends_no_run(account: Account) -> None:
+    """After a run that took longer than it was hidden for; the service calls that an error."""
+    account.failing = True
+    account.sqs.send_message(QueueUrl=account.url, MessageBody=account.message("billing", 1))
+    source = queue(account)
+    source.give_back(Letter("back", "", "its receipt is no longer good"))
+    assert [each.fate for each in run(account, source)] == [Fate.KEPT]
+    assert account.waiting() == 1

@@ -185,8 +185,18 @@ def test_an_entry_without_a_place_is_a_failure_of_its_own() -> None:
 def test_a_range_is_sent_only_if_it_is_the_batch(
     found: int, whole_range: bool, part: str | None
 ) -> None:
-    reason = why_not_whole(READ, found, whole_range=whole_range)
+    reason = why_not_whole(READ, found, first=READ.first, whole_range=whole_range)
     assert reason is None if part is None else part in (reason or "")
+
+
+@pytest.mark.parametrize("whole_range", [False, True])
+def test_as_many_records_as_the_batch_had_are_not_the_batch_if_its_first_has_expired(
+    whole_range: bool,
+) -> None:
+    """The mapping filters: what it dropped fills the gap that the expired ones left."""
+    later = str(int(READ.first) + 1)
+    reason = why_not_whole(READ, READ.size, first=later, whole_range=whole_range)
+    assert "its first record has expired" in (reason or "")
 
 
 @pytest.mark.parametrize(

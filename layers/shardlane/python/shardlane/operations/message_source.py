@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -64,7 +64,8 @@ class QueueMessages:
         finally:
             # Not earlier: one that is given back at once is received again at once.
             for letter in self._given_back:
-                self._hide(letter, 0)
+                with suppress(self._sqs.exceptions.ClientError):  # it is there already
+                    self._hide(letter, 0)
 
     def _received(self) -> Iterator[Letter]:
         seen: set[str] = set()

@@ -67,7 +67,12 @@ class Resender:
             return _kept(f"it is of {function_name(target)}")
         entries = list(self._entries(message))
         if message.entries is None:
-            reason = why_not_whole(message, len(entries), whole_range=self.whole_range)
+            reason = why_not_whole(
+                message,
+                len(entries),
+                first=entries[0]["kinesis"]["sequenceNumber"] if entries else None,
+                whole_range=self.whole_range,
+            )
             if reason is not None:
                 return _kept(reason)
         send = self._send_to(self.function or target)

@@ -111,9 +111,11 @@ def resend(message_id: str, entries: Iterable[RawRecord], send: Send, journal: J
     )
 
 
-def why_not_whole(message: OnFailureMessage, found: int, *, whole_range: bool) -> str | None:
+def why_not_whole(
+    message: OnFailureMessage, found: int, *, first: str | None, whole_range: bool
+) -> str | None:
     """Why the ``found`` records between a message's first and last number may not be sent as they
-    are; None if they may.
+    are; None if they may. ``first`` is the sequence number of the first of them.
 
     A queue's message has the batch's first and last number and its size, but not which records
     between them were in it.
@@ -122,6 +124,11 @@ def why_not_whole(message: OnFailureMessage, found: int, *, whole_range: bool) -
         return (
             f"{message.size - found} of its {message.size} records have expired from "
             f"{message.stream}: they are lost"
+        )
+    if first != message.first:
+        return (
+            f"its first record has expired from {message.stream}, and with it perhaps others: "
+            "they are lost"
         )
     if found > message.size and not whole_range:
         return (
