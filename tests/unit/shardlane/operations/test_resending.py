@@ -164,3 +164,17 @@ def test_a_kept_message_that_came_back_by_itself_ends_no_run(account: Account) -
     source.give_back(Letter("back", "", "its receipt is no longer good"))
     assert [each.fate for each in run(account, source)] == [Fate.KEPT]
     assert account.waiting() == 1
+
+
+def test_a_kept_message_that_comes_back_during_the_run_does_not_end_it(account: Account) -> None:
+    source = queue(account)
+    letters = source.letters()
+    account.sqs.send_message(QueueUrl=account.url, MessageBody="kept")
+    kept = next(letters)
+    source.give_back(kept)
+    account.sqs.change_message_visibility(
+        QueueUrl=account.url, ReceiptHandle=kept.receipt, VisibilityTimeout=0
+    )
+    account.sqs.send_message(QueueUrl=account.url, MessageBody="behind it")
+    assert [each.text for each in letters] == ["behind it"]
+    assert account.waiting() == 1  # the kept one, for others; nobody deleted the other one

@@ -109,6 +109,7 @@ def _redriven(redriver: Redriver, key: str) -> Redriven:
     except StoreUnavailable:
         raise
     except ParkingError as error:
+        _log.error("a key cannot be redriven: %s", error)
         return Redriven(End.NOT_RUN, 0, reason=str(error))
 
 

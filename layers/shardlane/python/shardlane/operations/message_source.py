@@ -77,12 +77,22 @@ class QueueMessages:
                 WaitTimeSeconds=WAIT_S,
             )
             messages = answer.get("Messages", [])
-            fresh = [each for each in messages if each["MessageId"] not in seen]
-            for each in fresh:
-                seen.add(each["MessageId"])
-                yield Letter(each["MessageId"], each["Body"], each["ReceiptHandle"])
-            if not fresh:
-                return  # nothing, or one that this run has left there
+            if not messages:
+                return
+            for each in messages:
+                letter = Letter(each["MessageId"], each["Body"], each["ReceiptHandle"])
+                if letter.id in seen:
+                    self._came_back(letter)
+                    continue
+                seen.add(letter.id)
+                yield letter
+
+    def _came_back(self, letter: Letter) -> None:
+        """A run took longer than what it left was hidden for; receiving it has hidden it again,
+        and there may be others behind it."""
+        mine = [each.id for each in self._given_back]
+        if letter.id in mine:
+            self._given_back[mine.index(letter.id)] = letter  # its newest receipt is the good one
 
     def hold(self, letter: Letter) -> None:
         self._hide(letter, self._hidden_s)
