@@ -4,14 +4,17 @@ then, and so nobody would drain and release it."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 
 import pytest
 
 from shardlane.consumer import lease_plan
 from shardlane.consumer.lease import Lease
-from shardlane.consumer.lease_store import Answer, Done, Unknown
+from shardlane.consumer.lease_store import Answer, Done, StreamIdentity, Unknown
 from shardlane.consumer.memory_lease_store import MemoryLeaseTable
+from shardlane.consumer.terms import Terms
+from shardlane.record import Record
 from tests.sim.stage import SharedMemoryStore, SharedTable, Stage, play
 
 SHARD = "shardId-000000000000"
@@ -66,14 +69,14 @@ class _LosesTakes(SharedTable):
         return answer
 
 
-class _LosingStore(SharedMemoryStore):
-    def __init__(self) -> None:
+class _StoreOf(SharedMemoryStore):
+    def __init__(self, table: SharedTable) -> None:
         super().__init__()
-        self.losing = _LosesTakes()
+        self._table = table
 
-    async def open(self, stream: object) -> MemoryLeaseTable:
-        self._tables.setdefault(stream.arn, self.losing)  # type: ignore[attr-defined]
-        return await super().open(stream)  # type: ignore[arg-type]
+    async def open(self, stream: StreamIdentity) -> MemoryLeaseTable:
+        self._tables.setdefault(stream.arn, self._table)
+        return await super().open(stream)
 
 
 def test_a_take_without_an_answer_is_released_and_not_read_twice() -> None:
@@ -81,7 +84,7 @@ def test_a_take_without_an_answer_is_released_and_not_read_twice() -> None:
     one will."""
 
     async def scene(stage: Stage) -> None:
-        stage.store = _LosingStore()
+        stage.store = _StoreOf(_LosesTakes())
         for number in range(20):
             stage.put(str(number))
         stage.start()
@@ -93,3 +96,56 @@ def test_a_take_without_an_answer_is_released_and_not_read_twice() -> None:
         assert {each.by for each in stage.seen} == {"i2"}
 
     play(scene)
+
+
+def test_a_hand_over_waits_thirty_seconds_for_a_handler_and_no_longer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Then the lease goes at the mark, and what still runs is handled again: so said in the log."""
+
+    async def hang(record: Record) -> None:
+        if record.text() == "slow":
+            await asyncio.sleep(1_000)
+
+    async def scene(stage: Stage) -> float:
+        first = stage.put("1")
+        stage.put("slow")
+        stage.start(hang)
+        await stage.until(2)
+        await asyncio.sleep(5)
+        row = stage.rows[SHARD]
+        asked = await stage.table.hand_off(SHARD, FIRST, SECOND)
+        assert isinstance(asked, Done)
+        stage.start()
+        asked_s = asyncio.get_running_loop().time()
+        await stage.until(3)
+        assert stage.seen[2].data == "slow"
+        assert stage.rows[SHARD].owner == SECOND
+        assert row.checkpoint.value == stage.rows[SHARD].checkpoint.value == first
+        return stage.seen[2].at_s - asked_s
+
+    caplog.set_level(logging.WARNING, "shardlane.consumer")
+    assert 30 <= play(scene) < 40
+    assert "given up while 1 records are still being handled" in caplog.text
+
+
+class _CountsScans(SharedTable):
+    scans = 0
+
+    async def scan(self) -> list[Lease]:
+        self.scans += 1
+        return await super().scan()
+
+
+@pytest.mark.parametrize(("many_leases", "scans"), [(4, 60), (3, 30)], ids=["few", "many"])
+def test_a_large_table_is_scanned_half_as_often(many_leases: int, scans: int) -> None:
+    async def scene(stage: Stage) -> int:
+        table = _CountsScans()
+        stage.store = _StoreOf(table)
+        stage.start(terms=Terms(many_leases=many_leases))
+        await asyncio.sleep(10)
+        before = table.scans
+        await asyncio.sleep(60)
+        return table.scans - before
+
+    assert play(scene, shards=4) == pytest.approx(scans, rel=0.1)

@@ -316,11 +316,21 @@ class HeldShard:
             self._checkpoint_s = self._written_s = sent_s
             self._around.counters.checkpoints += 1
         if change.give_up:
+            self._say_what_still_runs()
             return Outcome.ENDED if self._tenure.row.is_ended else Outcome.RELEASED
         if self._seek is not None and change is self._seek.change:
             self._reopen(self._seek)
         self._answer_hand_over()
         return None
+
+    def _say_what_still_runs(self) -> None:
+        if self._reading.running:
+            _log.warning(
+                "%s: the lease is given up while %d records are still being handled: its next "
+                "owner handles them again",
+                self.shard_id,
+                self._reading.running,
+            )
 
     def _reopen(self, seek: _Seek) -> None:
         """After the new position is written: what the old generation still settles is not."""
