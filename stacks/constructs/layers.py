@@ -13,16 +13,26 @@ from .pip_bundle import PipBundle
 from .pip_install import INSTALL_ARGUMENTS
 
 RUNTIME = lambda_.Runtime.PYTHON_3_13
+COMMAND_LINE = [
+    "python/shardlane/cli",
+    "python/shardlane/operations/*",
+    *(
+        f"!python/shardlane/operations/{name}.py"
+        for name in ("__init__", "redrive_schedule", "redrive_settings", "scheduled_redrive")
+    ),
+]
+"""Of the package, what only ``shardlane`` on somebody's machine needs: a change of it is none of a
+function's. The scheduled redrive is a function's own."""
 
 
 class RuntimeLayer(lambda_.LayerVersion):
-    """``folder/python/shardlane`` as it is."""
+    """``folder/python/shardlane`` without its command line."""
 
     def __init__(self, scope: Construct, construct_id: str, *, folder: Path) -> None:
         super().__init__(
             scope,
             construct_id,
-            code=lambda_.Code.from_asset(str(folder), exclude=LEFTOVERS),
+            code=lambda_.Code.from_asset(str(folder), exclude=[*LEFTOVERS, *COMMAND_LINE]),
             compatible_runtimes=[RUNTIME],
             description="shardlane: Kinesis batches by partition key",
         )

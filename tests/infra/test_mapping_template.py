@@ -86,6 +86,11 @@ def test_who_parks_keeps_trying(prod: CloudAssembly) -> None:
     assert properties["MaximumRecordAgeInSeconds"] == -1
 
 
+def test_production_misses_nothing_when_a_mapping_is_replaced(prod: CloudAssembly) -> None:
+    for name in ("order-latency-standard", "order-latency-efo"):
+        assert _mapping_of(prod, name).properties["StartingPosition"] == "TRIM_HORIZON"
+
+
 def test_a_bucket_takes_the_whole_event(otherwise: CloudAssembly) -> None:
     for name in ("order-latency-standard", "order-latency-efo"):
         destination = _mapping_of(otherwise, name).properties["DestinationConfig"]

@@ -220,6 +220,63 @@ def test_yaml_with_short_forms_parameters_conditions_and_sam_events() -> None:
     )
 
 
+def acknowledging(reasons: Any, **others: Any) -> dict[str, Any]:
+    mapping = {
+        "Type": "AWS::Lambda::EventSourceMapping",
+        "Properties": {
+            "EventSourceArn": "arn:aws:kinesis:eu-west-1:123456789012:stream/orders",
+            "StartingPosition": "LATEST",
+            "MaximumRetryAttempts": 3,
+        },
+        "Metadata": {"shardlane": {"acknowledged": reasons}},
+    }
+    return {"Resources": {"M": mapping, **others}}
+
+
+def test_what_is_acknowledged_says_why_and_nothing_else_is() -> None:
+    found = lint(inspect_template(acknowledging({"latest": " a lab "})))
+    assert {each.rule: each.acknowledged for each in found} == {
+        "latest": "a lab",
+        "no-on-failure": None,
+        "no-partial-responses": None,
+    }
+
+
+@pytest.mark.parametrize("reasons", [{"latest": " "}, {"latest": None}, {"other": "x"}, "latest"])
+def test_without_a_reason_nothing_is_acknowledged(reasons: Any) -> None:
+    found = lint(inspect_template(acknowledging(reasons)))
+    assert [each.acknowledged for each in found] == [None] * 3
+
+
+def test_a_finding_about_several_needs_the_word_of_each() -> None:
+    crowd = polled(6)
+    said = {f"Mapping{n}": {"too-many-readers": "one reads" if n else "idle"} for n in range(6)}
+    (finding,) = lint(replace(crowd, acknowledged=said))
+    assert finding.acknowledged == "idle; one reads"
+    del said["Mapping3"]
+    (finding,) = lint(replace(crowd, acknowledged=said))
+    assert finding.acknowledged is None
+
+
+def test_the_exit_status_is_that_of_what_nobody_acknowledged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.json"
+    reasons = {"latest": "a lab", "no-on-failure": "a lab", "no-partial-responses": "a lab"}
+    path.write_text(json.dumps(acknowledging(reasons)))
+    assert main(("lint", str(path))) == 0
+    said = capsys.readouterr().out
+    assert said.count("  acknowledged: a lab\n") == 3
+    assert "fix:" not in said
+    assert said.endswith(
+        "0 findings (3 more acknowledged) in 1 Kinesis mapping, 0 alarms, 0 stream consumers\n"
+    )
+    path.write_text(json.dumps(acknowledging({"latest": "a lab"})))
+    assert main(("lint", str(path), "--json")) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [each["acknowledged"] for each in found] == [None, None, "a lab"]
+
+
 SOURCES: list[tuple[Any, bool | None]] = [
     ("arn:aws:kinesis:eu-west-1:123456789012:stream/orders", False),
     ("arn:aws:kinesis:eu-west-1:123456789012:stream/orders/consumer/a:1", True),

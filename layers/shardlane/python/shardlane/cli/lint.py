@@ -27,7 +27,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "ReportBatchItemFailures that is off, empty filters, LATEST, more pollers than a shard's "
         "five reads a second carry, batches beyond 6 MB, tags on stream consumers, and alarms "
         "without dimensions. Each finding with its reason and its fix. Any template: CDK output, "
-        "SAM, JSON or YAML. Exits with 1 if there are findings.",
+        "SAM, JSON or YAML. Exits with 1 if there are findings. A resource's Metadata may "
+        "acknowledge some: {shardlane: {acknowledged: {RULE: REASON}}}; those are shown with the "
+        "reason and do not count.",
     )
     parser.add_argument("template", nargs="?", type=Path, metavar="TEMPLATE", help="a file")
     parser.add_argument("--stream", metavar="STREAM", help="in an account instead: name or ARN")
@@ -62,7 +64,11 @@ def execute(given: argparse.Namespace) -> int:
         print(json.dumps([asdict(each) for each in findings], indent=2))
     else:
         _print(inspected, findings)
-    return 1 if findings else 0
+    return 1 if _open(findings) else 0
+
+
+def _open(findings: list[LintFinding]) -> list[LintFinding]:
+    return [each for each in findings if each.acknowledged is None]
 
 
 def _inspected(given: argparse.Namespace) -> Inspected:
@@ -85,13 +91,18 @@ def _print(inspected: Inspected, findings: list[LintFinding]) -> None:
     for each in findings:
         print(f"{each.where}: {each.problem} [{each.rule}]")
         print(f"  why: {each.reason}")
-        print(f"  fix: {each.fix}")
+        if each.acknowledged is None:
+            print(f"  fix: {each.fix}")
+        else:
+            print(f"  acknowledged: {each.acknowledged}")
     looked_at = (
         counted(len(inspected.mappings), "Kinesis mapping"),
         counted(len(inspected.alarms), "alarm"),
         counted(len(inspected.consumers), "stream consumer"),
     )
-    print(f"{counted(len(findings), 'finding')} in {', '.join(looked_at)}")
+    count = len(_open(findings))
+    known = f" ({len(findings) - count} more acknowledged)" if len(findings) > count else ""
+    print(f"{counted(count, 'finding')}{known} in {', '.join(looked_at)}")
 
 
 def _whole(value: str, most: int, *, least: int = 1) -> int:

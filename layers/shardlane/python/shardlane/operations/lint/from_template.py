@@ -32,6 +32,7 @@ def inspect_template(template: Mapping[str, Any]) -> Inspected:
             InspectedConsumer(where=name, has_tags=bool(properties.get("Tags")))
             for name, properties in values.of_type("AWS::Kinesis::StreamConsumer")
         ),
+        acknowledged=dict(_acknowledged(template["Resources"])),
     )
 
 
@@ -188,6 +189,17 @@ def _patterns(criteria: Any, values: _Values) -> Iterator[Any]:
     for each in filters if isinstance(filters, list) else ():
         if values.plain(each) is not UNKNOWN:
             yield values.plain(each.get("Pattern")) if isinstance(each, dict) else None
+
+
+def _acknowledged(resources: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """``Metadata: {shardlane: {acknowledged: {RULE: reason}}}``; without a reason it is none."""
+    for name, resource in resources.items():
+        found: Any = resource
+        for key in ("Metadata", "shardlane", "acknowledged"):
+            found = found.get(key) if isinstance(found, dict) else None
+        if isinstance(found, dict):
+            reasons = {rule: each.strip() for rule, each in found.items() if isinstance(each, str)}
+            yield name, {rule: reason for rule, reason in reasons.items() if reason}
 
 
 def _alarms(values: _Values) -> Iterator[InspectedAlarm]:

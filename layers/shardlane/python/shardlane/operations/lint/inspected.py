@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -67,6 +68,8 @@ class Inspected:
     record_bytes_from: str = field(default="assumed; --record-bytes says it")
     other_readers: int = 0
     """Polling readers of each stream that are no mapping, at a read a second each."""
+    acknowledged: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By logical id: findings that are as they should be, rule → reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +81,6 @@ class LintFinding:
     problem: str
     reason: str
     fix: str
+    acknowledged: str | None = None
+    """Why it is as it should be, as the template says; ``None`` for what somebody should look at.
+    """

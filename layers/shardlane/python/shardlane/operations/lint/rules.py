@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from shardlane.operations.lint.inspected import (
@@ -44,8 +45,18 @@ Rule = Callable[[Inspected], Iterator[LintFinding]]
 
 
 def lint(inspected: Inspected) -> list[LintFinding]:
-    """Every finding, in the order of the rules."""
-    return [finding for rule in RULES for finding in rule(inspected)]
+    """Every finding, in the order of the rules; acknowledged ones say so."""
+    return [_judged(finding, inspected) for rule in RULES for finding in rule(inspected)]
+
+
+def _judged(finding: LintFinding, inspected: Inspected) -> LintFinding:
+    """A finding about several resources is acknowledged when each of them has a reason."""
+    names = (name.partition(".")[0] for name in finding.where.split(", "))
+    reasons = [inspected.acknowledged.get(name, {}).get(finding.rule) for name in names]
+    known = list(dict.fromkeys(each for each in reasons if each is not None))
+    if None in reasons:
+        return finding
+    return replace(finding, acknowledged="; ".join(known))
 
 
 def endless_retries(inspected: Inspected) -> Iterator[LintFinding]:
