@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from shardlane.batch_metrics import NAMESPACE
 from shardlane_lab import experiment_file
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.metric import dimensions
 from shardlane_lab.percentile import percentile
 from shardlane_lab.progress import Progress
 from shardlane_lab.run_record import Run, read_run, write_run
@@ -40,6 +42,20 @@ def played(name: str, variant: str = "", seconds: float = SECONDS) -> Run:
         simulated = SimulatedRun(shortened(name, variant, seconds), progress)
         run_virtual(simulated.run())
     return simulated.result()
+
+
+def test_a_processor_counts_in_virtual_time_too() -> None:
+    """Under the names that the deployed functions have: the dashboard shows what failed."""
+    run = played("poison-record")
+    counted = {
+        (row.name, row.dimensions): row.sum for row in run.statistics if row.namespace == NAMESPACE
+    }
+    functions = [each.function for each in run.record.consumers if each.function]
+    assert functions
+    for function in functions:
+        where = dimensions(consumer=function)
+        assert counted["FailedRecords", where] > 0
+        assert counted["ParkedRecords", where] == 0, "the shipped mapping stops"
 
 
 def of(run: Run, label: str) -> list[Sample]:

@@ -10,12 +10,15 @@ from typing import Any
 
 from shardlane import FailurePolicy, Record
 from shardlane.attempt import bound_to
+from shardlane.batch_metrics import BatchMetrics
 from shardlane.deadline import deadline_of
 from shardlane.drivers.event_loop import run_on_loop
 from shardlane.keyed_batch import KeyedBatch
 from shardlane.lambda_batch import LambdaBatch
 from shardlane.policy import Policies
 from shardlane_lab.collector import Collector
+from shardlane_lab.local_aws.embedded_metrics import embedded_data
+from shardlane_lab.metric import Observer
 from shardlane_lab.simulated.receipt import handle
 from shardlane_lab.virtual_time import wall_ms
 
@@ -34,9 +37,22 @@ class VirtualClock:
 
 
 class OrderLatency:
-    """``handler`` is what the runtime calls. ``workers``: handlers at once, by key."""
+    """``handler`` is what the runtime calls."""
 
-    def __init__(self, label: str, collector: Collector, workers: int, random: Random) -> None:
+    def __init__(
+        self,
+        label: str,
+        collector: Collector,
+        workers: int,
+        random: Random,
+        *,
+        consumer: str,
+        observer: Observer,
+    ) -> None:
+        """``workers``: handlers at once, by key. ``consumer``: its name in a lot, under which
+        ``observer`` is told what the processor counts."""
+        self._metrics = BatchMetrics(consumer, write=self._tell)
+        self._observer = observer
         self._label = label
         self._collector = collector
         self._workers = workers
@@ -54,6 +70,12 @@ class OrderLatency:
         deadline = deadline_of(context, None, self._clock.monotonic_s())
         call = bound_to(measure, context)
         await run_on_loop(batch, call, self._clock, deadline, None, self._workers)
-        unsettled = batch.outcome().first_unsettled
+        outcome = batch.outcome()
+        self._metrics.tell(outcome, wall_ms=wall_ms(), now_s=self._clock.monotonic_s())
+        unsettled = outcome.first_unsettled
         failures = [] if unsettled is None else [{"itemIdentifier": unsettled}]
         return {"batchItemFailures": failures}
+
+    def _tell(self, line: str) -> None:
+        for datum in embedded_data(line):
+            self._observer(datum)

@@ -115,7 +115,12 @@ class Readers:
         assert named.function is not None
         workers = consumer.workers if "workers" in consumer.model_fields_set else SHIPPED_WORKERS
         code = OrderLatency(
-            named.label, self._collector, workers, self._random(f"{named.label}/backoff")
+            named.label,
+            self._collector,
+            workers,
+            self._random(f"{named.label}/backoff"),
+            consumer=named.function,
+            observer=self._observer,
         )
         function = InProcessFunction(
             handler=code.handler,
