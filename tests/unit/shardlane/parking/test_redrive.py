@@ -8,8 +8,9 @@ import pytest
 from aws_lambda_powertools.utilities.batch import process_partial_response
 
 from shardlane import BadEvent, Drop, FailurePolicy, KeyedBatchProcessor, ParkingLot, Record
-from shardlane.errors import RedriveRefused, StoreUnavailable
+from shardlane.errors import ParkingError, RedriveRefused, StoreUnavailable
 from shardlane.parking.memory_store import MemoryParkingStore
+from shardlane.parking.parked import Parked
 from shardlane.parking.redrive import Answer, End, Redriven, Redriver, Sent
 from shardlane.parking.redrive_marker import RedriveMarker, marked, marker_of, reason_in
 from tests.unit.shardlane.entries import FIRST, Context, entry, sequence
@@ -362,3 +363,40 @@ def test_a_mappings_response_has_no_word_about_redrives(clock: SteppedClock) -> 
         processor=Consumer(MemoryParkingStore(), clock).processor,
     )
     assert response == {"batchItemFailures": []}
+
+
+def test_a_payload_that_cannot_be_had_now_is_asked_for_again(
+    clock: SteppedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, throttles = quarantined(0), [1, 1]
+    payload = store.payload
+
+    def throttled(record: Parked) -> bytes:
+        if throttles:
+            throttles.pop()
+            raise StoreUnavailable("SlowDown")
+        return payload(record)
+
+    monkeypatch.setattr(store, "payload", throttled)
+    result = redriver(store, Consumer(store, clock), clock).redrive(ALICE)
+    assert result == Redriven(End.LIFTED, handled=1)
+
+
+def test_a_key_whose_payload_is_gone_is_let_go_at_once(
+    clock: SteppedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = quarantined(0, 1)
+
+    def gone(record: Parked) -> bytes:
+        raise ParkingError("its object is gone")
+
+    monkeypatch.setattr(store, "payload", gone)
+    with pytest.raises(ParkingError, match="is gone"):
+        redriver(store, Consumer(store, clock), clock).redrive(ALICE)
+    left = store.gate(CONSUMER, ALICE)
+    assert left is not None
+    assert left.holder is None
+    assert len(store.parked(CONSUMER, ALICE)) == 2
+    monkeypatch.undo()
+    skipped = redriver(store, Consumer(store, clock), clock, "next").redrive(ALICE, skip_first=True)
+    assert (skipped.end, skipped.handled, skipped.skipped) == (End.LIFTED, 1, 1)

@@ -11,6 +11,8 @@ from enum import Enum
 from typing import Any, NamedTuple, TypeVar
 
 from shardlane.clock import Clock
+from shardlane.errors import ParkingError, StoreUnavailable
+from shardlane.event_entry import RawRecord
 from shardlane.parking.parked import Parked
 from shardlane.parking.patience import patiently
 from shardlane.parking.redrive_marker import RedriveMarker, marked
@@ -153,7 +155,7 @@ class Redriver:
             if skip_first and not skipped:
                 skipped = 1
             else:
-                sent = self._send(marked(head.event(store.payload(head)), marker))
+                sent = self._send(marked(self._event(marker, head), marker))
                 if sent.answer is not Answer.HANDLED:
                     return self._stopped(marker, head, sent, handled, skipped)
                 handled += 1
@@ -162,6 +164,17 @@ class Redriver:
     def _head(self, marker: RedriveMarker) -> Parked | None:
         heads = self._ask(lambda: self._store.parked(marker.consumer, marker.key_hash, most=1))
         return heads[0] if heads else None
+
+    def _event(self, marker: RedriveMarker, head: Parked) -> RawRecord:
+        """Raises ``ParkingError`` if its payload is gone; nothing has run then, so that the next
+        redrive need not wait for the end of the hold."""
+        try:
+            return head.event(self._ask(lambda: self._store.payload(head)))
+        except StoreUnavailable:
+            raise
+        except ParkingError:
+            self._ask(lambda: self._store.release(marker.consumer, marker.key_hash, marker.holder))
+            raise
 
     def _extended(self, marker: RedriveMarker) -> bool:
         until_ms = round(self._clock.wall_ms()) + self._hold_ms
