@@ -61,13 +61,20 @@ def properties(examples: int, seed: int) -> Run:
 
 
 def histories(seeds: int, first: int) -> Run:
-    return Run(["-m", "tests.sim.soak", "--first", str(first), "--count", str(seeds)], {})
+    return Run(["-m", "tests.sim.soak", "--first", str(first), "--seeds", str(seeds)], {})
+
+
+def batches(seeds: int, first: int) -> Run:
+    """Histories of keyed batches, and a redrive under fire for every fourth of them."""
+    counts = ["--seeds", str(seeds), "--redrives", str(-(-seeds // 4)), "--first", str(first)]
+    return Run(["-m", "tests.histories.soak", *counts], {})
 
 
 SOAKS = [
     Soak("garbage", 600, "seconds", garbage),
     Soak("properties", 2_000, "examples each", properties),
     Soak("histories", 20_000, "seeds", histories),
+    Soak("batches", 2_000, "seeds", batches),
 ]
 
 
