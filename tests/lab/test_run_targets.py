@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def test_a_virtual_run_that_is_stopped_keeps_what_it_has(
 
     def interrupted(self: VirtualTimeLoop) -> float:
         if next(moments) == 30_000:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         return self._jumping.now_s
 
     monkeypatch.setattr(VirtualTimeLoop, "time", interrupted)
