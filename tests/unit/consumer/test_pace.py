@@ -48,6 +48,22 @@ def test_readers_that_start_together_do_not_stay_together() -> None:
     assert max(by_second) < 130, by_second
 
 
+def test_hundreds_of_slow_readers_wake_up_together() -> None:
+    """At fifty moments of five seconds, not one by one; and hardly later than asked for."""
+    random = Random(6)
+    moments = set[float]()
+    for _ in range(500):
+        pace, now_s = Pace(Pacing(interval_s=5.0)), random.random() * 0.01
+        for _ in range(12):
+            pace.started(now_s)
+            pace.answered(0, random.random(), at_tip=True)
+            assert pace.due_s - now_s >= 5.0
+            now_s = pace.due_s + random.random() * 0.01  # timers are late
+        moments.add(pace.due_s)
+        assert 12 * 5.0 <= now_s <= 13 * 5.1 + 0.2
+    assert len(moments) < 120
+
+
 def test_a_record_waits_no_longer_than_the_interval() -> None:
     """p99 of what polling every 200 ms adds: 202 ms; up to a tenth more at every poll is 214."""
     random = Random(3)
