@@ -6,7 +6,9 @@ language that is only shown (``text``, ``json``, ``toml``, ``python`` …):
 - ``run``: executed as it stands;
 - ``short``: executed with its seconds replaced, since it measures for minutes or serves until it
   is stopped;
-- ``aws``: needs an account; what it would deploy is synthesized instead.
+- ``aws``: needs an account; what it would deploy is synthesized instead;
+- ``serve``: on a page that is one story, for a second terminal: it runs beside the blocks that
+  follow it.
 
 Whatever a block writes to ``out/`` goes to ``out/docs/`` instead: a test must not overwrite what
 somebody measured for ten minutes.
@@ -20,8 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SHORT_S = 4
-TAGS = ("run", "short", "aws")
+TAGS = ("run", "short", "aws", "serve")
 _FENCE = re.compile(r"^```(?P<language>\w*)(?: (?P<tag>\w+))?\n(?P<text>.*?)^```$", re.M | re.S)
+_SERVED = """mkdir -p out/docs
+{command} > out/docs/served.txt 2>&1 &
+served=$!
+trap 'kill $served; wait $served; cat out/docs/served.txt' EXIT
+until grep -q Running out/docs/served.txt; do kill -0 $served; sleep 0.2; done
+"""
 _SHELL = ("sh", "bash", "shell", "console")
 
 
@@ -59,7 +67,7 @@ def script(block: Block) -> str:
     """What to execute for a block. Raises ``ValueError`` for a ``short`` block in which there is
     nothing to shorten: it would run for minutes."""
     text = re.sub(r"\bout/", "out/docs/", block.text)
-    if block.tag == "run":
+    if block.tag in ("run", "serve"):
         return text
     if block.tag == "aws":
         return _synth_only(text)
@@ -67,6 +75,20 @@ def script(block: Block) -> str:
     if shortened == text:
         raise ValueError(f"{block.name}: found no seconds to replace in a short block")
     return shortened
+
+
+def told_as_one_story(blocks: list[Block]) -> bool:
+    """Whether each block goes on where the one before it ended."""
+    return any(block.tag == "serve" for block in blocks)
+
+
+def story(blocks: list[Block]) -> str:
+    """All blocks in one shell. What is served writes to ``out/docs/served.txt``, is waited for
+    until it says that it runs, and is stopped at the end."""
+    return "\n".join(
+        _SERVED.format(command=script(block).strip()) if block.tag == "serve" else script(block)
+        for block in blocks
+    )
 
 
 def _shortened(text: str) -> str:

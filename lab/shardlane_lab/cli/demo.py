@@ -31,7 +31,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 
 
 def execute(given: argparse.Namespace) -> int:
-    print("Synthesizing the CDK app …")
+    print("Synthesizing the CDK app …", flush=True)
     deployed = template(given)
     status = 0
     for name in ROUNDS:
