@@ -1,4 +1,4 @@
-"""The dashboard and the alarms of both consumers and of the stream."""
+"""The dashboard, and the alarms of both consumers, of the workers and of the stream."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from constructs import Construct
 from stacks.constructs.consumer_alarms import AlarmProps, ConsumerAlarms, StreamAlarms, Watched
 from stacks.constructs.dashboard import ConsumerDashboard, Dashed, Shown
 from stacks.constructs.keyed_consumer import KeyedConsumer
+from stacks.constructs.worker_alarms import WorkerAlarms
 from stacks.consumer_stack import EFO_LABEL, STANDARD_LABEL, ConsumerStack
 from stacks.settings import ConsumerSettings, StageSettings
 from stacks.stream_stack import customer_key
+from stacks.worker_stack import runs
 
 
 class ObservabilityStack(Stack):
@@ -61,6 +63,14 @@ class ObservabilityStack(Stack):
         )
         for each in shown:
             ConsumerAlarms(self, f"{each.label}-alarms", each.watched, props)
+        if runs(settings.worker):
+            WorkerAlarms(
+                self,
+                "worker-alarms",
+                stream_name=settings.read_stream_name,
+                application=settings.worker.name,
+                props=props,
+            )
         StreamAlarms(self, "stream-alarms", stream_name=settings.read_stream_name, topic=topic)
 
     def _topic(self, settings: StageSettings) -> sns.ITopic | None:

@@ -16,7 +16,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 PERIOD = Duration.minutes(1)
 """Both services send a value a minute; a longer period would hide a peak."""
 BATCH_NAMESPACE = "Shardlane"
-"""Under which a ``KeyedBatchProcessor`` writes what became of its records."""
+"""Under which a ``KeyedBatchProcessor`` writes what became of its records, and a long-running
+consumer how it does."""
 
 
 def mapping_metric(
@@ -86,6 +87,14 @@ def batch_metric(
     """One that the processor writes itself (``shardlane.batch_metrics``); the dimension is the
     consumer's name in its parking lot."""
     return _metric(BATCH_NAMESPACE, name, {"consumer": consumer}, statistic, label)
+
+
+def worker_metric(
+    name: str, stream_name: str, application: str, *, statistic: str
+) -> cloudwatch.Metric:
+    """One that a long-running consumer writes (``shardlane.consumer.EmbeddedMetricStats``)."""
+    dimensions = {"StreamName": stream_name, "Application": application}
+    return _metric(BATCH_NAMESPACE, name, dimensions, statistic, None)
 
 
 def own_metric(

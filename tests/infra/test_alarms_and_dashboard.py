@@ -54,6 +54,7 @@ EVERY_CONSUMER = {
     "parked",
     "parked-age",
 }
+WORKER_ALARMS = {"silent", "late", "losing", "gaps", "checkpoint-age", "held-up"}
 ALARMS = {
     *(f"{name}-{what}" for name in ("read-shared", "read-pushed") for what in EVERY_CONSUMER),
     *("read-pushed-behind", "read-pushed-subscribe"),
@@ -98,7 +99,7 @@ def test_the_alarms_of_each_consumer_and_of_the_stream(distinct: CloudAssembly) 
 def test_without_parking_there_is_no_alarm_on_it(otherwise: CloudAssembly) -> None:
     names = {alarm.properties["AlarmName"] for alarm in otherwise.of_type(ALARM)}
     assert not [name for name in names if "parked" in name]
-    assert len(names) == len(ALARMS) - 4
+    assert len(names) == len(ALARMS) - 4 + len(WORKER_ALARMS)
 
 
 def test_every_alarm_has_the_dimensions_its_metric_is_published_under(
@@ -206,6 +207,7 @@ def test_every_alarm_has_a_section_of_the_runbook() -> None:
         re.findall(r"^## `([a-z-]+)`\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
     )
     expected = {re.sub("^(read-shared|read-pushed|orders)-", "", name) for name in ALARMS}
+    expected |= WORKER_ALARMS
     assert set(sections) == expected
     for name, text in sections.items():
         for part in ("**It means**", "**Look at**", "**Do**"):
