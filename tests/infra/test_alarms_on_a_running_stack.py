@@ -61,7 +61,7 @@ AT_ONCE = {
 """Alarms that one minute is enough for → the fault that raises them."""
 WITHIN_S = 60.0
 READERS = 15
-"""At once, which is more than a shard answers, once more after a moment too."""
+"""At once: more than a shard answers, also when the SDK asks once more."""
 MANY = 20
 """Keys that fail at once: an outage, of which nothing is parked."""
 
@@ -131,8 +131,8 @@ class Drive:
     async def _busy(self) -> None:
         """One sandbox is all that a function may have, and a record keeps it for 3 s."""
         await self._send(1, handle_ms=3_000)
-        for name in FUNCTIONS:
-            await _until(partial(self._is_refused, name), name)
+        refused = (_until(partial(self._is_refused, name), name) for name in FUNCTIONS)
+        await asyncio.gather(*refused)
         await self._told("Throttles", of=2)
 
     async def _is_refused(self, name: str) -> bool:
@@ -146,9 +146,11 @@ class Drive:
         asked = {"StreamName": STREAM, "ShardId": SHARD, "ShardIteratorType": "LATEST"}
         answer = await asyncio.to_thread(self._kinesis.get_shard_iterator, **asked)
         request = {"ShardIterator": answer["ShardIterator"]}
-        reads = (self._is_throttled(request) for _ in range(READERS))
-        assert any(await asyncio.gather(*reads))
+        await _until(partial(self._is_crowded, request), "refused reads")
         await self._told("ReadProvisionedThroughputExceeded", of=1)
+
+    async def _is_crowded(self, request: dict[str, Any]) -> bool:
+        return any(await asyncio.gather(*(self._is_throttled(request) for _ in range(READERS))))
 
     async def _flood(self) -> None:
         """Twice what a shard takes in a second, of records that can be read."""
