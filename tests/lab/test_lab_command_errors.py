@@ -135,3 +135,15 @@ def test_a_report_of_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     status, error = said(capsys, "report", tmp_path)
     assert status == 2
     assert f"{tmp_path} holds no run" in error
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    out = tmp_path / "file" / "out"
+    status, error = said(
+        capsys, "run", "round-1", "--target", "simulated", "--model", "fast", "--out", out
+    )
+    assert status == 2
+    assert error.startswith(f"shardlane-lab: {out}: ")

@@ -54,6 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # and Python would try once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.filename is None:
+            raise  # nothing that a person named; whoever mends it needs the trace
+        print(f"shardlane-lab: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("shardlane-lab: stopped", file=sys.stderr)
         return 130

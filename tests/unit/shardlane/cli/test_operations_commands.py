@@ -115,7 +115,7 @@ def test_wrong_arguments_are_named(
         (["redrive", "--key", "k", "--skip-first"], "--skip-first and --reason go together"),
         (["redrive", "--key", "k", "--reason", "x"], "--skip-first and --reason go together"),
         (["peek", "--stream", "s", "--region", "eu-west-1"], "needs --stream and --sequence"),
-        (["parked", "--region", "eu-west-1"], "which parking lot? give --table and --consumer"),
+        (["parked", "--region", "eu-west-1"], "give --table and --consumer, or the --function"),
         (["peek", "--message", "/none", "--region", "eu-west-1"], "/none cannot be read"),
         (["redrive", "--from-s3", "x", "--region", "eu-west-1"], "is not s3://BUCKET"),
     ],

@@ -43,8 +43,10 @@ def lot_place(
     table = table or variables.get("PARKING_TABLE")
     consumer = consumer or variables.get("PARKING_CONSUMER")
     if table is None or consumer is None:
-        where = f"; function {function} names none in its environment" if function else ""
-        raise OperationError(f"which parking lot? give --table and --consumer{where}")
+        hint = ", or the --function that has them in its environment"
+        if function is not None:
+            hint = f"; function {function} names none in its environment"
+        raise OperationError(f"which parking lot? give --table and --consumer{hint}")
     return LotPlace(
         table=table, consumer=consumer, bucket=bucket or variables.get("PARKING_BUCKET") or None
     )
