@@ -159,17 +159,17 @@ class Drive:
 
     async def _impostor(self) -> None:
         """Somebody subscribes under the name of each fan-out consumer, twice within 5 s."""
-        for name in ("order-events-boto3-efo", "order-events-lambda-efo"):
-            request = {
-                "ConsumerARN": self._stack.arns[name],
-                "ShardId": SHARD,
-                "StartingPosition": {"Type": "LATEST"},
-            }
-            await asyncio.to_thread(self._subscribe_twice, request)
+        names = ("order-events-boto3-efo", "order-events-lambda-efo")
+        await asyncio.gather(*(asyncio.to_thread(self._subscribe_twice, each) for each in names))
         await self._told("SubscribeToShard.RateExceeded", of=2)
         await self._told("SubscribeToShardEvent.MillisBehindLatest", of=2, least=0)
 
-    def _subscribe_twice(self, request: dict[str, Any]) -> None:
+    def _subscribe_twice(self, name: str) -> None:
+        request = {
+            "ConsumerARN": self._stack.arns[name],
+            "ShardId": SHARD,
+            "StartingPosition": {"Type": "LATEST"},
+        }
         events = self._kinesis.subscribe_to_shard(**request)["EventStream"]
         with pytest.raises(ClientError, match="ResourceInUseException"):
             self._kinesis.subscribe_to_shard(**request)
