@@ -439,6 +439,8 @@ def test_a_closed_shard_is_pushed_to_its_end(service: Service) -> None:
     service.until(lambda: feed.ended)
     assert received(feed) == [b"0", b"1", b"2"]
     assert "ChildShards" in feed.events[-1]
+    assert feed.events[-1]["Records"] == []
+    assert all(event["ContinuationSequenceNumber"] for event in feed.events[:-1])
 
 
 def test_a_shard_that_closes_later_still_ends_its_subscription(make_service: MakeService) -> None:

@@ -189,10 +189,12 @@ class Subscription:
         behind_ms = self._behind_ms(now_ms)
         self._count(records, behind_ms, now_ms)
         fault = self._delivery.draw(EVENT_KINDS)
-        if self._at_shard_end:
+        # The end is an event of its own: lifion-kinesis, for one, drops the records of an event
+        # that has no number to continue from.
+        if self._at_shard_end and not records:
             children = self._shard.child_shards()
             self.close()
-            return SubscribeToShardEvent(records, None, behind_ms, children, fault)
+            return SubscribeToShardEvent([], None, behind_ms, children, fault)
         number = (
             records[-1].sequence_number if records else self._shard.position_number(self._index)
         )
