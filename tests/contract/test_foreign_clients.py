@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from shardlane_lab.local_kinesis.faults import Fault, FaultKind, FaultPlan
-from shardlane_lab.local_kinesis.http import KinesisServer
+from shardlane_lab.local_kinesis.http import FRAME_GAP_MS, KinesisServer
 from shardlane_lab.local_kinesis.model import Kinesis
 from shardlane_lab.local_kinesis.serve import system_wall_ms
 from shardlane_lab.virtual_time import EPOCH_MS
@@ -54,7 +54,10 @@ class Running:
         self.model = Kinesis()
         self.wall_ms: Callable[[], float] = system_wall_ms if real_time else lambda: EPOCH_MS
         self._threads = threads
-        self._server = KinesisServer(self.model, self.wall_ms)
+        # Real time is for lifion, which loses frames that it reads together: a busy machine makes
+        # that of a few milliseconds.
+        gap_ms = 100.0 if real_time else FRAME_GAP_MS
+        self._server = KinesisServer(self.model, self.wall_ms, frame_gap_ms=gap_ms)
         self.endpoint = f"http://127.0.0.1:{threads.run(self._server.start())}"
         self._put = 0
 
