@@ -13,6 +13,10 @@ import pytest
 from tests.flows.mapping.mutation import Change, fresh_processes, run_tests
 
 HERE = Path(__file__).parent
+REFUSED_END = """\
+            except InvocationRefused as refusal:
+                log.debug("""
+REFUSED_END_TEST = "test_the_last_invocation_of_a_window_is_tried_again_when_it_was_refused"
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,27 @@ MUTANTS = [
         "return self._window_of(first) == self._window_of(other)",
         "return True",
         "test_mapping_windows.py::test_a_batch_never_spans_two_windows",
+    ),
+    Mutant(
+        "a refused end of a window ends the mapping",
+        "slice_worker",
+        REFUSED_END,
+        REFUSED_END.replace("InvocationRefused", "NotImplementedError"),
+        "test_mapping_windows.py::" + REFUSED_END_TEST,
+    ),
+    Mutant(
+        "a refused end of a window is skipped",
+        "slice_worker",
+        REFUSED_END,
+        REFUSED_END.replace("log.debug", "return log.debug"),
+        "test_mapping_windows.py::" + REFUSED_END_TEST,
+    ),
+    Mutant(
+        "a window is forgotten before its end succeeded",
+        "slice_worker",
+        "self._slice.busy = True",
+        "self._intake.keep_window(self._slice, None)",
+        "test_mapping_windows.py::test_a_refused_last_invocation_is_still_owed_after_a_restart",
     ),
 ]
 

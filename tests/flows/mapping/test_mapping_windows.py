@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from shardlane_lab.local_lambda.mapping_config import Undocumented
+from shardlane_lab.local_lambda.trial import Invocation, MappingTrial
 from shardlane_lab.pytest_plugin import MappingTrials
 from tests.flows.mapping.answers import Event, succeed, texts
 
@@ -15,6 +17,19 @@ def summing(event: Event, _context: Any) -> Event:
     """Adds up the records' numbers."""
     total = event["state"].get("total", 0) + sum(int(text) for text in texts(event))
     return {"state": {"total": total}}
+
+
+def of_shard(trial: MappingTrial, number: int) -> list[Invocation]:
+    shard_id = f"shardId-{number:012d}"
+    return [each for each in trial.invocations if each.event["shardId"] == shard_id]
+
+
+def told(trial: MappingTrial, shard: int) -> list[tuple[str, Event]]:
+    """What the function was given of one shard, and with which state."""
+    return [
+        ("final" if event["isFinalInvokeForWindow"] else "".join(texts(event)), event["state"])
+        for event in (each.event for each in of_shard(trial, shard))
+    ]
 
 
 def test_state_is_carried_through_a_window_and_starts_anew_in_the_next(
@@ -100,6 +115,69 @@ def test_nothing_goes_on_until_the_last_invocation_of_a_window_succeeds(
     ]
     assert kinds == ["1", "final", "final", "final", "final", "2"]
     assert trial.on_failure == []
+
+
+def with_a_refused_end(kinesis_mapping: MappingTrials, source: str) -> MappingTrial:
+    """A trial at 20 s: shard 0's window ended at 10 s, and its last invocation is refused since
+    12 s, because shard 1 has the only concurrent invocation until 40 s at least."""
+    trial = kinesis_mapping(
+        summing,
+        source=source,
+        shards=2,
+        concurrency=1,
+        duration_s=lambda event: 30 if texts(event) == ["9"] else 0,
+        timeout_s=60,
+        tumbling_window_s=10,
+        maximum_retry_attempts=0,
+        undocumented=Undocumented(retry_first_s=2, retry_longest_s=10),
+    )
+    left, right = "0", str(2**128 - 1)
+    trial.put("1", hash_key=left)
+    trial.run(2)
+    trial.put("2", hash_key=left)
+    trial.run(8)
+    trial.put("9", hash_key=right)
+    trial.run(3)
+    trial.put("4", hash_key=left)
+    trial.run(7)
+    assert told(trial, 0) == [("1", {}), ("2", {"total": 1})]
+    assert sum(trial.metric("Throttles")) == 3
+    return trial
+
+
+def test_the_last_invocation_of_a_window_is_tried_again_when_it_was_refused(
+    kinesis_mapping: MappingTrials, source: str
+) -> None:
+    """No retry is used up, and the next windows' records wait however long it takes."""
+    trial = with_a_refused_end(kinesis_mapping, source)
+    trial.run(5)
+    trial.put("8", hash_key="0")
+    trial.run(60)
+    assert told(trial, 0)[2:] == [
+        ("final", {"total": 3}),
+        ("4", {}),
+        ("final", {"total": 4}),
+        ("8", {}),
+        ("final", {"total": 8}),
+    ]
+    end = of_shard(trial, 0)[2]
+    assert end.at_s == 46  # after 12, 14, 18, 26 and 36 s
+    assert sum(trial.metric("Throttles")) == 5
+    assert end.event["Records"] == []
+    assert end.event["isWindowTerminatedEarly"] is False
+    assert end.event["window"] == {"start": "2026-05-28T20:26:40Z", "end": "2026-05-28T20:26:50Z"}
+    assert told(trial, 1) == [("9", {}), ("final", {"total": 9})]
+    assert trial.on_failure == []
+
+
+def test_a_refused_last_invocation_is_still_owed_after_a_restart(
+    kinesis_mapping: MappingTrials, source: str
+) -> None:
+    trial = with_a_refused_end(kinesis_mapping, source)
+    trial.stop()
+    trial.start()
+    trial.run(90)
+    assert told(trial, 0)[2:] == [("final", {"total": 3}), ("4", {}), ("final", {"total": 4})]
 
 
 def test_a_state_over_1_mb_ends_the_window_early_and_it_goes_on_afresh(
