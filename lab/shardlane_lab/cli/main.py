@@ -7,10 +7,10 @@ without the seconds that plots and models take to load.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
+from shardlane.cli.exit_status import exit_status
 from shardlane_lab.cli import (
     dashboard,
     demo,
@@ -44,24 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 0, or what the command says; 2 with a message for a problem that a person can mend;
     130 after Ctrl-C."""
     given = parser().parse_args(arguments)
+    return exit_status("shardlane-lab", lambda: _execute(given), LabError)
+
+
+def _execute(given: argparse.Namespace) -> int:
     try:
         return int(given.execute(given))
-    except LabError as error:
-        print(f"shardlane-lab: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # Whoever read the output has enough, as `| head` does. Nothing more can be written there,
-        # and Python would try once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except OSError as error:
         if error.filename is None:
-            raise  # nothing that a person named; whoever mends it needs the trace
-        print(f"shardlane-lab: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("shardlane-lab: stopped", file=sys.stderr)
-        return 130
+            raise  # nothing that a person named
+        raise LabError(f"{error.filename}: {error.strerror}") from error
 
 
 if __name__ == "__main__":

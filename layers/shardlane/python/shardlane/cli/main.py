@@ -6,12 +6,12 @@ A command imports what it runs when it runs, so that help and errors come at onc
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from shardlane.cli import consume, lint, parked, peek, redrive, stuck
+from shardlane.cli.exit_status import exit_status
 from shardlane.errors import ShardlaneError
 
 
@@ -49,19 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Returns 0, or what the command says; 2 with a message for a problem that a person can mend;
     130 after Ctrl-C."""
     given = parser().parse_args(arguments)
-    try:
-        return int(given.execute(given))
-    except ShardlaneError as error:
-        print(f"shardlane: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # Whoever read the output has enough, as `| head` does. Nothing more can be written there,
-        # and Python would try once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        print("shardlane: stopped", file=sys.stderr)
-        return 130
+    return exit_status("shardlane", lambda: int(given.execute(given)), ShardlaneError)
 
 
 if __name__ == "__main__":
