@@ -40,7 +40,7 @@ RULES = (
         "layers/shardlane/python/shardlane",
         "shardlane",
         (POWERTOOLS,),
-        lazily=("boto3", "botocore", "pydantic", "rich", "yaml"),
+        lazily=("boto3", "botocore", "httptools", "pydantic", "rich", "yaml"),
         entries=("shardlane", "shardlane.latency", "shardlane.settings", "shardlane.clock"),
     ),
     Rule("functions", "", ("boto3", "botocore", POWERTOOLS, "shardlane")),

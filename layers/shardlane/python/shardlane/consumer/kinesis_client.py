@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from binascii import a2b_base64
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from shardlane.consumer.direct_reads import DirectReads, direct_reads
 
 CALL_TIMEOUT_S = 30.0
 """For an answer of 10 MiB on a slow line."""
@@ -39,9 +42,25 @@ class AnswerParser:
         return answer
 
 
-def make_clients(options: Mapping[str, Any]) -> tuple[Any, Any]:
-    """A client for calls and one for subscriptions; ``options`` go to ``create_client``, but
-    ``profile``, which names the profile.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """What asks the service."""
+
+    calls: Any
+    subscriptions: Any
+    reads: DirectReads | None
+    """None: GetRecords is one of the calls."""
+
+    def close(self) -> None:
+        self.calls.close()
+        self.subscriptions.close()
+        if self.reads is not None:
+            self.reads.close()
+
+
+def make_clients(options: Mapping[str, Any], *, direct: bool = True) -> Clients:
+    """``options`` go to ``create_client``, but ``profile``, which names the profile. ``direct``:
+    whether GetRecords may go without boto3.
 
     A session of their own: its parser is not what other clients of the process expect.
     """
@@ -58,9 +77,15 @@ def make_clients(options: Mapping[str, Any]) -> tuple[Any, Any]:
     factory = ParserFactory()
     factory.set_parser_defaults(timestamp_parser=float)
     session.register_component("response_parser_factory", factory)
-    return (
-        session.create_client("kinesis", config=_config(Config, CALL_TIMEOUT_S), **options),
-        session.create_client("kinesis", config=_config(Config, STREAM_TIMEOUT_S), **options),
+    calls = session.create_client("kinesis", config=_config(Config, CALL_TIMEOUT_S), **options)
+    return Clients(
+        calls=calls,
+        subscriptions=session.create_client(
+            "kinesis", config=_config(Config, STREAM_TIMEOUT_S), **options
+        ),
+        reads=direct_reads(session, calls, factory.create_parser("json"), options)
+        if direct
+        else None,
     )
 
 
