@@ -5,11 +5,10 @@ Everything reads before the first record is sent, and everything is stopped what
 
 from __future__ import annotations
 
-import asyncio
 import platform
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from importlib.metadata import version
@@ -31,6 +30,7 @@ from shardlane_lab.processes.parent import Process, local_environment
 from shardlane_lab.progress import Progress
 from shardlane_lab.reader_process import reader_process
 from shardlane_lab.run_record import Run, RunRecord
+from shardlane_lab.run_watch import Watch, until_received
 from shardlane_lab.sample import Sample
 from shardlane_lab.wiring import ProcessConsumer, wire
 
@@ -78,8 +78,15 @@ class LocalRun:
             course = Course(self._experiment, self._wiring.stream, services)
             stack.push_async_callback(course.stop)
             course.start()
-            await self._until_sent(producer, consumers, course)
-            await self._until_received(consumers)
+            watch = Watch(
+                consumers=consumers,
+                collector=self._collector,
+                progress=self._progress,
+                seconds=self._experiment.seconds,
+                every_s=TICK_S,
+            )
+            await self._until_sent(producer, watch, course)
+            await until_received(self._collector, QUIET_S, watch.look)
             self._complete = self._collector.has_ended
         for remark in self._collector.remarks[:10]:
             self._progress.say(remark)
@@ -142,31 +149,12 @@ class LocalRun:
         await process.wait_ready(READY_WITHIN_S)
         return process
 
-    async def _until_sent(
-        self, producer: Process, consumers: Sequence[Process], course: Course
-    ) -> None:
+    async def _until_sent(self, producer: Process, watch: Watch, course: Course) -> None:
         while not producer.finished.is_set():
             course.check()
-            self._tick(consumers)
-            await asyncio.sleep(TICK_S)
+            await watch.look()
         if producer.died:
             raise ProcessError(producer.failure("died"))
-
-    async def _until_received(self, consumers: Sequence[Process]) -> None:
-        received, since_s = self._collector.received, time.monotonic()
-        while not self._collector.all_arrived and time.monotonic() - since_s < QUIET_S:
-            self._tick(consumers)
-            await asyncio.sleep(TICK_S)
-            if self._collector.received != received:
-                received, since_s = self._collector.received, time.monotonic()
-
-    def _tick(self, consumers: Sequence[Process]) -> None:
-        for consumer in consumers:
-            if consumer.finished.is_set():
-                raise ProcessError(consumer.failure("ended while the run went on"))
-        started_ms = self._collector.started_ms
-        elapsed_s = 0.0 if started_ms is None else time.time() - started_ms / 1000
-        self._progress.update(self._collector, elapsed_s, self._experiment.seconds)
 
     def _environment(self) -> dict[str, Any]:
         packages = ("shardlane", "shardlane-lab", "boto3", "botocore", "awslambdaric")

@@ -10,9 +10,10 @@ import asyncio
 import platform
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -32,6 +33,7 @@ from shardlane_lab.processes.parent import Process
 from shardlane_lab.progress import Progress
 from shardlane_lab.reader_process import reader_process
 from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
+from shardlane_lab.run_watch import Watch, until_received
 from shardlane_lab.sample import Sample
 from shardlane_lab.wiring import ProcessConsumer
 
@@ -91,8 +93,15 @@ class AwsRun:
                     await self._started(stack, self._reader(each)) for each in self._processes
                 ]
                 self._progress.say(f"{len(self._wiring)} consumers are reading; sending")
-                await self._until_sent(stack, consumers)
-                await self._until_received(consumers)
+                watch = Watch(
+                    consumers=consumers,
+                    collector=self._collector,
+                    progress=self._progress,
+                    seconds=self._experiment.seconds,
+                    every_s=TICK_S,
+                )
+                await self._until_sent(stack, watch)
+                await self._until_received(watch)
                 self._complete = self._collector.has_ended
         finally:
             await self._read_statistics()
@@ -131,13 +140,12 @@ class AwsRun:
 
     # --- while it goes on ---------------------------------------------------------------------
 
-    async def _until_sent(self, stack: AsyncExitStack, consumers: Sequence[Process]) -> None:
+    async def _until_sent(self, stack: AsyncExitStack, watch: Watch) -> None:
         sending = asyncio.create_task(self._sending(stack))
         try:
             while not sending.done():
-                self._tick(consumers)
                 self._start_tailing(stack)
-                await asyncio.sleep(TICK_S)
+                await self._look(watch)
             await sending
         finally:
             if not sending.done() and self._in_region:
@@ -186,27 +194,17 @@ class AwsRun:
                     self._collector.sample({**values, "label": label})
             await asyncio.sleep(self._patience.look_every_s)
 
-    async def _until_received(self, consumers: Sequence[Process]) -> None:
+    async def _until_received(self, watch: Watch) -> None:
         """Until all have arrived. Consumers here are given up after a silence, the functions'
         lines, which come late, after a longer time."""
-        received, since_s = self._collector.received, time.monotonic()
         reads_logs = len(self._processes) < len(self._wiring)
         patience_s = self._patience.logs_s if reads_logs else self._patience.quiet_s
-        while not self._collector.all_arrived and time.monotonic() - since_s < patience_s:
-            self._tick(consumers)
-            await asyncio.sleep(TICK_S)
-            if self._collector.received != received:
-                received, since_s = self._collector.received, time.monotonic()
+        await until_received(self._collector, patience_s, partial(self._look, watch))
 
-    def _tick(self, consumers: Sequence[Process]) -> None:
-        for consumer in consumers:
-            if consumer.finished.is_set():
-                raise ProcessError(consumer.failure("ended while the run went on"))
+    async def _look(self, watch: Watch) -> None:
         if self._tailing is not None and self._tailing.done():
             self._tailing.result()  # raises why the logs cannot be read
-        started_ms = self._collector.started_ms
-        elapsed_s = 0.0 if started_ms is None else time.time() - started_ms / 1000
-        self._progress.update(self._collector, elapsed_s, self._experiment.seconds)
+        await watch.look()
 
     # --- after it -----------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import asyncio
 import platform
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from random import Random
 from typing import Any
@@ -29,6 +30,7 @@ from shardlane_lab.local_lambda.template_values import StreamSpec
 from shardlane_lab.metric import Datum, per_minute
 from shardlane_lab.progress import Progress
 from shardlane_lab.run_record import Run, RunRecord
+from shardlane_lab.run_watch import until_received
 from shardlane_lab.sample import Sample
 from shardlane_lab.simulated.library import LibraryConsumer
 from shardlane_lab.simulated.readers import Readers
@@ -43,7 +45,8 @@ READING_BEFORE_S = 3.0
 QUIET_S = 120.0
 """After the last send the run ends when every consumer has every record, or when no sample has
 come for so long."""
-TICK_S = 5.0
+LOOK_EVERY_S = 1.0
+SHOW_EVERY_S = 5.0
 
 
 class SimulatedRun:
@@ -88,7 +91,7 @@ class SimulatedRun:
             await asyncio.sleep(READING_BEFORE_S)
             parts += [group.create_task(each) for each in self._beside(readers.library)]
             await self._send()
-            await self._until_received()
+            await until_received(self._collector, QUIET_S, partial(asyncio.sleep, LOOK_EVERY_S))
             for part in parts:
                 part.cancel()
         self._complete = self._collector.has_ended
@@ -104,18 +107,10 @@ class SimulatedRun:
         client = SdkClient(self._client, self._calibration.retries, random)
         await send(self._experiment.plan(), client, STREAM, self._collector, start_ms)
 
-    async def _until_received(self) -> None:
-        clock = asyncio.get_running_loop().time
-        received, since_s = self._collector.received, clock()
-        while not self._collector.all_arrived and clock() - since_s < QUIET_S:
-            await asyncio.sleep(1.0)
-            if self._collector.received != received:
-                received, since_s = self._collector.received, clock()
-
     async def _show(self) -> None:
         begun_s = asyncio.get_running_loop().time()
         while True:
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(SHOW_EVERY_S)
             elapsed_s = asyncio.get_running_loop().time() - begun_s
             self._progress.update(self._collector, elapsed_s, self._experiment.seconds)
 
