@@ -22,7 +22,7 @@ from shardlane_lab.local_kinesis.model import Kinesis
 
 T = TypeVar("T")
 
-OPTIONS = {
+OPTIONS: dict[str, Any] = {
     "region_name": "us-east-1",
     "aws_access_key_id": "local",
     "aws_secret_access_key": "local",

@@ -27,11 +27,13 @@ class DirectReads:
 
     def __init__(self, client: Any, credentials: Any, parser: Any, tls: Any) -> None:
         """``credentials`` and ``parser`` are botocore's; ``tls`` is an ``SSLContext``, or None."""
-        url = urlsplit(client.meta.endpoint_url)
         self._meta = client.meta
+        self._url = client.meta.endpoint_url.rstrip("/") + "/"
+        url = urlsplit(self._url)
+        usual_port = 80 if tls is None else 443
         self._shape = client.meta.service_model.operation_model("GetRecords").output_shape
         self._headers = {
-            "Host": url.netloc,
+            "Host": url.netloc.removesuffix(f":{usual_port}"),
             "X-Amz-Target": f"{client.meta.service_model.metadata['targetPrefix']}.GetRecords",
             "Content-Type": "application/x-amz-json-1.1",
             "User-Agent": client.meta.config.user_agent,
@@ -39,7 +41,7 @@ class DirectReads:
         self._credentials = credentials
         self._parser = parser
         self._threads = DaemonPool("shardlane-reads", 8)
-        host = Host(name=str(url.hostname), port=url.port or (443 if tls else 80), tls=tls)
+        host = Host(name=str(url.hostname), port=url.port or usual_port, tls=tls)
         self._pool = HttpPool(host, self._threads, Limits())
 
     async def get_records(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -72,7 +74,7 @@ class DirectReads:
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
-        request = AWSRequest("POST", self._meta.endpoint_url, data=body, headers=self._headers)
+        request = AWSRequest("POST", self._url, data=body, headers=self._headers)
         SigV4Auth(keys, "kinesis", self._meta.region_name).add_auth(request)
         return request.prepare()
 
@@ -133,13 +135,16 @@ def _verify(session: Any, options: Mapping[str, Any]) -> Any:
 def _tls(verify: Any) -> ssl.SSLContext:
     from botocore.httpsession import get_cert_path
 
-    path = Path(get_cert_path(verify))
-    context = (
-        ssl.create_default_context(capath=str(path))
-        if path.is_dir()
-        else ssl.create_default_context(cafile=str(path))
-    )
+    # As boto3 checks, and no stricter: many companies' own authorities miss what Python 3.13's
+    # default context asks for.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    path = Path(get_cert_path(verify))
+    if path.is_dir():
+        context.load_verify_locations(capath=path)
+    else:
+        context.load_verify_locations(cafile=path)
     return context
 
 
