@@ -49,6 +49,7 @@ class ObservabilityStack(Stack):
                 ],
                 consumers=shown,
                 queue_name=on_failure.queue_name if isinstance(on_failure, sqs.Queue) else None,
+                worker=settings.worker.name if runs(settings.worker) else None,
             ),
         )
         CfnOutput(self, "DashboardName", value=name)

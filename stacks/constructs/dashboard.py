@@ -1,5 +1,5 @@
 """One dashboard, read from top to bottom: is data flowing, how late is it, who is throttled, what
-failed, what waits, what does it cost."""
+failed, what waits, what does it cost; and how the workers do, where there are any."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ from .metrics import (
     queue_metric,
     stream_consumer_metric,
     stream_metric,
+    worker_metric,
 )
 
 WIDTH = 24
 PERCENTILES = ("p50", "p90", "p99")
 SUM = "Sum"
+MOST = "Maximum"
+FEWEST = "Minimum"
 _MAPPING_COUNTS = (
     ("FailedInvokeEventCount", "sent again"),
     ("OnFailureDestinationDeliveredEventCount", "given up, told"),
@@ -37,6 +40,48 @@ _BATCH_COUNTS = (
     ("ParkedRecords", "parked"),
     ("DroppedRecords", "dropped"),
 )
+_WORKER_GRAPHS = (
+    (
+        "records a minute",
+        (
+            ("RecordsRead", SUM, "read"),
+            ("RecordsHandled", SUM, "handled"),
+            ("RecordsParked", SUM, "parked"),
+            ("RecordsDropped", SUM, "dropped"),
+        ),
+    ),
+    (
+        # Together they say what is late: the first alone the handlers, with the second the reader,
+        # with the third one record that is not settled or the lease table.
+        "ms: oldest unsettled record, behind latest, checkpoint",
+        (
+            ("Lag", MOST, "oldest unsettled"),
+            ("MillisBehindLatest", MOST, "behind latest"),
+            ("CheckpointAge", MOST, "age of the checkpoint"),
+        ),
+    ),
+    (
+        "what went wrong a minute",
+        (
+            ("HandlerFailures", SUM, "failed calls"),
+            ("Retries", SUM, "retries"),
+            ("Throttles", SUM, "throttled reads"),
+            ("ReadErrors", SUM, "failed reads"),
+            ("LeasesLost", SUM, "leases lost"),
+            ("Gaps", SUM, "gaps"),
+        ),
+    ),
+    (
+        "records in the channel, keys held up",
+        (("ChannelDepth", MOST, "in the channel"), ("KeysHeldUp", MOST, "keys held up")),
+    ),
+    ("unsettled records", (("UnsettledRecords", MOST, "unsettled"),)),
+    (
+        "owned shards",
+        (("OwnedShards", MOST, "most of a worker"), ("OwnedShards", FEWEST, "fewest of a worker")),
+    ),
+)
+"""A value is of one process: the maximum is that of the worst."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +107,8 @@ class Dashed:
     consumers: Sequence[Shown]
     queue_name: str | None = None
     """The on-failure queue; ``None`` for a bucket, which has no depth by the minute."""
+    worker: str | None = None
+    """The application whose long-running consumers tell of themselves, if any run."""
 
 
 class ConsumerDashboard(Construct):
@@ -75,6 +122,8 @@ class ConsumerDashboard(Construct):
         self._row("What went wrong?", [*self._given_up(), *self._outcomes()])
         self._row("What waits?", [*self._queue(), *self._lot()])
         self._row("What does it cost?", [self._invocations(), self._gigabyte_seconds()])
+        if dashed.worker is not None:
+            self._row("How do the workers do?", self._workers(dashed.worker))
 
     def _row(self, question: str, graphs: Sequence[cloudwatch.GraphWidget]) -> None:
         self.dashboard.add_widgets(
@@ -257,11 +306,22 @@ class ConsumerDashboard(Construct):
             ],
         )
 
+    def _workers(self, application: str) -> list[cloudwatch.GraphWidget]:
+        stream = self._dashed.stream_name
+        return [
+            _graph(
+                f"Workers, {what}",
+                [
+                    worker_metric(name, stream, application, label=label, statistic=statistic)
+                    for name, statistic, label in lines
+                ],
+            )
+            for what, lines in _WORKER_GRAPHS
+        ]
+
 
 def _lot_metric(name: str, shown: Shown, what: str) -> cloudwatch.Metric:
-    return batch_metric(
-        name, shown.watched.consumer, label=f"{shown.label} {what}", statistic="Maximum"
-    )
+    return batch_metric(name, shown.watched.consumer, label=f"{shown.label} {what}", statistic=MOST)
 
 
 def _graph(

@@ -90,11 +90,11 @@ def batch_metric(
 
 
 def worker_metric(
-    name: str, stream_name: str, application: str, *, statistic: str
+    name: str, stream_name: str, application: str, *, label: str | None = None, statistic: str
 ) -> cloudwatch.Metric:
     """One that a long-running consumer writes (``shardlane.consumer.EmbeddedMetricStats``)."""
     dimensions = {"StreamName": stream_name, "Application": application}
-    return _metric(BATCH_NAMESPACE, name, dimensions, statistic, None)
+    return _metric(BATCH_NAMESPACE, name, dimensions, statistic, label)
 
 
 def own_metric(

@@ -8,32 +8,17 @@ import pytest
 
 from shardlane.consumer import EmbeddedMetricStats
 from shardlane.consumer.counters import Counters
-from shardlane.consumer.settlement import Held
-from shardlane.consumer.stats import ShardStats, Stats
+from shardlane.consumer.stats import Stats
 from shardlane_lab.alarms.history import State
 from shardlane_lab.alarms.template import WatchedMetric
 from shardlane_lab.local_aws.embedded_metrics import embedded_data
 from shardlane_lab.metric import Datum
 from tests.infra.cloud_assembly import CloudAssembly
+from tests.infra.worker import HELD, SHARD, WELL
 
 START_MS = 1_780_000_020_000.0
 BEFORE_MIN, MINUTES = 6, 16
 HALF_DAY_MS = 12 * 3_600_000
-SHARD = ShardStats(
-    shard_id="shardId-000000000000",
-    lag_ms=20.0,
-    behind_ms=0,
-    oldest_sequence_number=None,
-    oldest_key=None,
-    unsettled=0,
-    running=0,
-    waiting=0,
-    checkpoint="TRIM_HORIZON",
-    checkpoint_age_ms=0.0,
-    renewed_ms=100.0,
-)
-WELL = Stats(counters=Counters(), shards=(SHARD,), channel_depth=0, keys_aside=0, held=())
-HELD = Held(shard_id="shardId-000000000000", sequence_number="1", failures=3, since_s=0, reason="")
 
 
 def shard(**fields: float) -> Stats:

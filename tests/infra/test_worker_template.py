@@ -1,35 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
-
-from shardlane.cli.main import parser
 from tests.infra.cloud_assembly import CloudAssembly
 from tests.infra.conftest import Synthesized
-
-TASK = "AWS::ECS::TaskDefinition"
-
-
-def _container(assembly: CloudAssembly) -> dict[str, Any]:
-    (container,) = assembly.one(TASK).properties["ContainerDefinitions"]
-    return dict(container)
-
-
-def _command(assembly: CloudAssembly) -> Any:
-    """As the command line understands it; a reference becomes its logical id."""
-    words = [
-        word if isinstance(word, str) else word.get("Ref", "")
-        for word in _flat(_container(assembly)["Command"])
-    ]
-    return parser().parse_args(["consume", *words])
-
-
-def _flat(words: list[Any]) -> list[Any]:
-    return [
-        "".join(part if isinstance(part, str) else part["Ref"] for part in word["Fn::Join"][1])
-        if isinstance(word, dict) and "Fn::Join" in word
-        else word
-        for word in words
-    ]
+from tests.infra.worker import TASK, command, container
 
 
 def test_there_is_no_worker_unless_asked_for(dev: CloudAssembly, prod: CloudAssembly) -> None:
@@ -38,7 +11,7 @@ def test_there_is_no_worker_unless_asked_for(dev: CloudAssembly, prod: CloudAsse
 
 
 def test_the_command_is_one_that_the_worker_understands(otherwise: CloudAssembly) -> None:
-    given = _command(otherwise)
+    given = command(otherwise)
     leases = otherwise.follow(otherwise.outputs["LeaseTableName"])[0].logical_id
     assert given.stream == "order-events"
     assert given.handler == "orders:handle"
@@ -50,17 +23,17 @@ def test_the_command_is_one_that_the_worker_understands(otherwise: CloudAssembly
 
 
 def test_it_drains_before_it_is_killed(otherwise: CloudAssembly) -> None:
-    container = _container(otherwise)
-    assert container["StopTimeout"] == 90
-    assert _command(otherwise).drain <= container["StopTimeout"] - 15
+    deployed = container(otherwise)
+    assert deployed["StopTimeout"] == 90
+    assert command(otherwise).drain <= deployed["StopTimeout"] - 15
 
 
 def test_it_is_not_root_and_writes_nothing(otherwise: CloudAssembly) -> None:
-    container = _container(otherwise)
-    assert container["User"] == "65532:65532"
-    assert container["ReadonlyRootFilesystem"] is True
-    assert "MountPoints" not in container
-    assert container["HealthCheck"]["Command"][0] == "CMD"
+    deployed = container(otherwise)
+    assert deployed["User"] == "65532:65532"
+    assert deployed["ReadonlyRootFilesystem"] is True
+    assert "MountPoints" not in deployed
+    assert deployed["HealthCheck"]["Command"][0] == "CMD"
 
 
 def test_the_lease_table_is_the_kinesis_client_librarys(otherwise: CloudAssembly) -> None:
@@ -113,7 +86,7 @@ def test_it_may_read_as_its_consumer_and_hold_leases(otherwise: CloudAssembly) -
 def test_an_image_of_ones_own_is_built_later_and_it_parks(synthesized: Synthesized) -> None:
     """Synthesis stages the files and builds nothing: no Docker runs here."""
     built = synthesized({"worker": {"image": "built"}})
-    image = _container(built)["Image"]
+    image = container(built)["Image"]
     assert "container-assets" in str(image)
     staged = [path for path in built.folder.glob("asset.*") if (path / "deploy").is_dir()]
     assert len(staged) == 1
@@ -121,7 +94,7 @@ def test_an_image_of_ones_own_is_built_later_and_it_parks(synthesized: Synthesiz
     assert (staged[0] / "layers/shardlane/python/shardlane/__init__.py").is_file()
     assert not (staged[0] / "tests").exists()
     assert not (staged[0] / ".git").exists()
-    given = _command(built)
+    given = command(built)
     lot = built.follow(built.outputs["WorkerParkingTableName"])[0].logical_id
     assert (given.on_failure, given.parking_table, given.source) == ("park", lot, "polling")
     role, _ = built.follow(built.one(TASK).properties["TaskRoleArn"])
