@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shardlane.cli.account import account, add_account
+from shardlane.cli.whole_number import whole_number
 from shardlane.clock import SystemClock
 from shardlane.operations.errors import OperationError
 
@@ -35,13 +36,13 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--stream", metavar="STREAM", help="in an account instead: name or ARN")
     parser.add_argument(
         "--record-bytes",
-        type=lambda value: _whole(value, MOST_RECORD_BYTES),
+        type=whole_number(1, MOST_RECORD_BYTES),
         metavar="N",
         help="of a record's data (default: the stream's average, or 1,024)",
     )
     parser.add_argument(
         "--other-readers",
-        type=lambda value: _whole(value, MOST_READERS, least=0),
+        type=whole_number(0, MOST_READERS),
         default=0,
         metavar="N",
         help="readers that poll each stream and are no mapping (default: 0)",
@@ -103,9 +104,3 @@ def _print(inspected: Inspected, findings: list[LintFinding]) -> None:
     count = len(_open(findings))
     known = f" ({len(findings) - count} more acknowledged)" if len(findings) > count else ""
     print(f"{counted(count, 'finding')}{known} in {', '.join(looked_at)}")
-
-
-def _whole(value: str, most: int, *, least: int = 1) -> int:
-    if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
-        raise argparse.ArgumentTypeError(f"{value!r}; allowed: {least} to {most}")
-    return int(value)

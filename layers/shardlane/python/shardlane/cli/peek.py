@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shardlane.cli.account import account, add_account
+from shardlane.cli.whole_number import whole_number
 from shardlane.operations.errors import OperationError
 
 if TYPE_CHECKING:
@@ -35,7 +36,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     source.add_argument("--shard", metavar="SHARD", help="default: whichever has the number")
     source.add_argument("--sequence", type=_number, metavar="NUMBER", help="its sequence number")
     source.add_argument(
-        "--count", type=_count, default=1, metavar="N", help="so many from it on (default: 1)"
+        "--count",
+        type=whole_number(1, MOST_RECORDS),
+        default=1,
+        metavar="N",
+        help="so many from it on (default: 1)",
     )
     source.add_argument(
         "--message", metavar="FILE", help="an on-failure message instead; - is standard input"
@@ -135,9 +140,3 @@ def _number(value: str) -> str:
     if not (value.isascii() and value.isdigit()):
         raise argparse.ArgumentTypeError(f"{value!r} is no sequence number: digits only")
     return value
-
-
-def _count(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and 1 <= int(value) <= MOST_RECORDS):
-        raise argparse.ArgumentTypeError(f"{value!r}; allowed: 1 to {MOST_RECORDS}")
-    return int(value)

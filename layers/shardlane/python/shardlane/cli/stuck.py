@@ -6,6 +6,7 @@ import argparse
 import json
 
 from shardlane.cli.account import account, add_account
+from shardlane.cli.whole_number import whole_number
 from shardlane.clock import SystemClock
 
 
@@ -23,7 +24,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parser.add_argument("--stream", metavar="STREAM", help="name or ARN (default: all)")
     parser.add_argument(
         "--minutes",
-        type=_minutes,
+        type=whole_number(5, 1_440),
         default=60,
         metavar="N",
         help="of metrics and logs to read (default: 60)",
@@ -49,9 +50,3 @@ def execute(given: argparse.Namespace) -> int:
     else:
         print(text(findings, now_ms, keys=given.keys))
     return 1 if any(each.status.is_stuck for each in findings) else 0
-
-
-def _minutes(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and 5 <= int(value) <= 1_440):
-        raise argparse.ArgumentTypeError(f"{value!r}; allowed: 5 to 1440")
-    return int(value)
