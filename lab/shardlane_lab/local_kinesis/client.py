@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from shardlane_lab.local_kinesis.caller import Caller
-from shardlane_lab.local_kinesis.errors import ServiceError
 from shardlane_lab.local_kinesis.faults import Fault, FaultKind
 from shardlane_lab.local_kinesis.model import SUBSCRIBE, Kinesis
 from shardlane_lab.local_kinesis.subscription import Subscription
@@ -64,7 +63,7 @@ class InProcessKinesis:
         try:
             await asyncio.sleep(late_ms / 1000)
             if subscription.first_fault is not None:
-                raise _exception(subscription.first_fault)
+                raise subscription.first_fault.exception()
             while not subscription.ended:
                 now_ms = self._wall_ms()
                 event = subscription.next_event(now_ms)
@@ -93,11 +92,7 @@ async def _suffer(fault: Fault, subscription: Subscription, alarm: Alarm) -> Non
             await alarm.wait_ms(float("inf"))
         await asyncio.Event().wait()
     if fault.kind is FaultKind.EXCEPTION_FRAME:
-        raise _exception(fault)
+        raise fault.exception()
     if fault.kind is FaultKind.CORRUPT_CRC:
         raise ConnectionError("a frame's checksum is wrong, by request of the fault plan")
     raise ConnectionResetError(_CUT)
-
-
-def _exception(fault: Fault) -> ServiceError:
-    return ServiceError(fault.code, "By request of the fault plan.")

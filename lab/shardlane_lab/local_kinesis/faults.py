@@ -25,6 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from shardlane_lab.local_kinesis.errors import ServiceError
 from shardlane_lab.local_kinesis.shape import service_operations
 
 
@@ -129,6 +130,10 @@ class Fault:
         if self.kind is FaultKind.LATENCY and self.ms < 0:
             raise ValueError(f"ms of a latency must not be negative: {self.ms}")
         self._check_operation()
+
+    def exception(self) -> ServiceError:
+        """What an exception event says."""
+        return ServiceError(self.code, "By request of the fault plan.")
 
     def _check_operation(self) -> None:
         """A rule that can never fire is a mistake."""

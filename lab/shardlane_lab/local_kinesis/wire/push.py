@@ -51,7 +51,7 @@ class Push:
         self._reply.start(200, {**headers, "content-type": event_stream.CONTENT_TYPE})
         fault = self._subscription.first_fault
         if fault is not None:
-            self._subscription.fail(_exception(fault))
+            self._subscription.fail(fault.exception())
         else:
             payload = self._codec.empty
             kind = event_stream.INITIAL_RESPONSE
@@ -116,7 +116,7 @@ class Push:
         if fault.kind is FaultKind.SILENCE:
             self._silent = True  # even the end after five minutes stays away
         elif fault.kind is FaultKind.EXCEPTION_FRAME:
-            self._subscription.fail(_exception(fault))
+            self._subscription.fail(fault.exception())
         elif fault.kind is FaultKind.CORRUPT_CRC:
             self._write(frame[:-1] + bytes([frame[-1] ^ 0xFF]))
         elif fault.kind is FaultKind.TRUNCATED_FRAME:
@@ -127,7 +127,3 @@ class Push:
             self._write(frame if whole else frame[: len(frame) // 2])
             self._subscription.close()
             self._reply.cut(fault.reset)
-
-
-def _exception(fault: Fault) -> ServiceError:
-    return ServiceError(fault.code, "By request of the fault plan.")
