@@ -5,9 +5,7 @@ standard input does, which happens when the lab is gone, however it went."""
 from __future__ import annotations
 
 import json
-import os
 import sys
-import threading
 
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -17,6 +15,7 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from shardlane_lab.local_aws.locked_application import LockedApplication
+from shardlane_lab.processes.child import end_with_parent
 
 HOST = "127.0.0.1"
 
@@ -44,7 +43,7 @@ def main() -> None:
     except (OSError, SystemExit) as error:
         _say({"error": str(error)})
         sys.exit(1)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     _say({"port": server.port})
     server.serve_forever()
 
@@ -52,11 +51,6 @@ def main() -> None:
 def _say(values: dict[str, object]) -> None:
     sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.flush()
-
-
-def _end_with_parent() -> None:
-    sys.stdin.buffer.read()
-    os._exit(0)
 
 
 if __name__ == "__main__":
