@@ -15,6 +15,7 @@ from shardlane_lab.local_aws.services import local_client
 from shardlane_lab.local_kinesis.faults import FaultPlan
 from shardlane_lab.local_kinesis.wire.admin import FAULTS_PATH
 from shardlane_lab.local_stack import LocalStack
+from shardlane_lab.task_end import end_task
 
 _COUNTED = ("matched", "fired")
 
@@ -37,8 +38,7 @@ class Course:
 
     async def stop(self) -> None:
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await end_task(self._task)
 
     async def _run(self) -> None:
         clock = asyncio.get_running_loop().time

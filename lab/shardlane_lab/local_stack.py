@@ -43,6 +43,7 @@ from shardlane_lab.local_lambda.stream_setup import create_stream, register_cons
 from shardlane_lab.local_lambda.template_values import MappingSpec, Template
 from shardlane_lab.local_lambda.worker import system_wall_ms
 from shardlane_lab.metric import Datum, Observer
+from shardlane_lab.task_end import end_task
 
 READING_WITHIN_S = 60.0
 
@@ -255,7 +256,7 @@ class LocalStack:
     def _run(self, part: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(part)
         self._tasks.append(task)
-        self._stack.push_async_callback(_end, task)
+        self._stack.push_async_callback(end_task, task)
 
     def _endpoints(self) -> dict[str, str]:
         return {
@@ -289,8 +290,3 @@ class LocalStack:
             self._feed.observe(datum)
         if self._observer is not None:
             self._observer(datum)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

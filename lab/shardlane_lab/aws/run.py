@@ -35,6 +35,7 @@ from shardlane_lab.reader_process import reader_process
 from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
 from shardlane_lab.run_watch import Watch, until_received
 from shardlane_lab.sample import Sample
+from shardlane_lab.task_end import end_task
 from shardlane_lab.wiring import ProcessConsumer
 
 READY_WITHIN_S = 60.0
@@ -150,14 +151,14 @@ class AwsRun:
         finally:
             if not sending.done() and self._in_region:
                 self._progress.say("waiting for the load function to end its part")
-            await _end(sending)
+            await end_task(sending)
         self._start_tailing(stack)
 
     def _start_tailing(self, stack: AsyncExitStack) -> None:
         """Once the load has begun: what was sent before is not this run's."""
         if self._tailing is None and self._collector.started_ms is not None:
             self._tailing = asyncio.create_task(self._tail())
-            stack.push_async_callback(_end, self._tailing)
+            stack.push_async_callback(end_task, self._tailing)
 
     async def _sending(self, stack: AsyncExitStack) -> None:
         plan = self._experiment.plan()
@@ -299,8 +300,3 @@ def _wiring(experiment: Experiment, deployment: Deployment, run: str) -> list[Pr
             registered = ConsumerSpec(name=name, stream=deployment.stream)
         found.append(ProcessConsumer(label=label, consumer=consumer, registered=registered))
     return found
-
-
-async def _end(task: asyncio.Task[Any]) -> None:
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)

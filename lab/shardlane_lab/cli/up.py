@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 from shardlane_lab.cli.kinesis import port_number
 from shardlane_lab.cli.options import add_app, template
 from shardlane_lab.errors import LabError
+from shardlane_lab.task_end import end_task
 
 if TYPE_CHECKING:
     from shardlane_lab.local_lambda.template_values import Template
@@ -117,8 +118,7 @@ async def _serve(deployed: Template, options: StackOptions, given: argparse.Name
         stopping.cancel()
         if failing in done:
             failing.result()  # a part of the stack failed: this raises why
-        failing.cancel()
-        await asyncio.gather(failing, return_exceptions=True)
+        await end_task(failing)
     if given.env is not None:
         given.env.unlink(missing_ok=True)  # who reads it later would look for a stack that is gone
 
