@@ -10,7 +10,11 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shardlane import Record
+    from shardlane.latency import LoadPayload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +74,25 @@ def sample_from(values: Any) -> Sample:
         return Sample(**known)
     except TypeError as error:
         raise ValueError(f"not a sample: {error}; found the fields {sorted(values)}") from error
+
+
+def sample_values(
+    record: Record, load: LoadPayload, *, label: str, recv_ms: float, batch: int
+) -> dict[str, Any]:
+    """What a consumer that gets whole records knows when one comes; ``run`` is the run's to say,
+    and ``done_ms`` comes later."""
+    return {
+        "label": label,
+        "seq": load.seq,
+        "sent_ms": load.sent_ms,
+        "scheduled_ms": load.scheduled_ms,
+        "arrival_ms": record.arrival_ms,
+        "recv_ms": recv_ms,
+        "batch": batch,
+        "key": record.partition_key,
+        "shard_id": record.shard_id,
+        "sequence_number": record.sequence_number,
+    }
 
 
 def write_samples(path: Path, samples: Iterable[Sample]) -> int:

@@ -19,6 +19,7 @@ from shardlane.consumer import (
 from shardlane.latency import load_payload_of
 from shardlane_lab.processes.child import emit, end_with_parent, now_ms, settings
 from shardlane_lab.processes.gauges import emit_gauges
+from shardlane_lab.sample import sample_values
 
 LOOK_EVERY_S = 0.05
 
@@ -47,24 +48,11 @@ async def consume(given: dict[str, Any]) -> None:
         except BadRecord as error:
             emit("unreadable", sequence_number=record.sequence_number, reason=str(error))
             raise Drop(str(error)) from error
-        done: dict[str, float] = {}
+        values = sample_values(record, load, label=label, recv_ms=recv_ms, batch=1)
         if load.handle_ms:
             await asyncio.sleep(load.handle_ms / 1000)
-            done["done_ms"] = now_ms()
-        emit(
-            "sample",
-            label=label,
-            seq=load.seq,
-            sent_ms=load.sent_ms,
-            scheduled_ms=load.scheduled_ms,
-            arrival_ms=record.arrival_ms,
-            recv_ms=recv_ms,
-            batch=1,
-            key=record.partition_key,
-            shard_id=record.shard_id,
-            sequence_number=record.sequence_number,
-            **done,
-        )
+            values["done_ms"] = now_ms()
+        emit("sample", **values)
 
     running = asyncio.create_task(subscription.run(handle, workers(given["workers"], by_key)))
     await _until_it_holds_shards(subscription, running)

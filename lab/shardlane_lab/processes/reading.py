@@ -9,6 +9,7 @@ from typing import Any
 from shardlane import BadRecord, Record
 from shardlane.latency import load_payload_of
 from shardlane_lab.processes.child import emit, now_ms
+from shardlane_lab.sample import sample_values
 
 
 def emit_samples(
@@ -40,25 +41,13 @@ def _handle(record: Record, *, label: str, recv_ms: float, batch: int) -> float:
     except BadRecord as error:
         emit("unreadable", sequence_number=record.sequence_number, reason=str(error))
         return recv_ms
-    done: dict[str, float] = {}
+    values = sample_values(record, load, label=label, recv_ms=recv_ms, batch=batch)
+    done_ms = recv_ms
     if load.handle_ms:
         time.sleep(load.handle_ms / 1000)
-        done["done_ms"] = now_ms()
-    emit(
-        "sample",
-        label=label,
-        seq=load.seq,
-        sent_ms=load.sent_ms,
-        scheduled_ms=load.scheduled_ms,
-        arrival_ms=record.arrival_ms,
-        recv_ms=recv_ms,
-        batch=batch,
-        key=record.partition_key,
-        shard_id=record.shard_id,
-        sequence_number=record.sequence_number,
-        **done,
-    )
-    return done.get("done_ms", recv_ms)
+        done_ms = values["done_ms"] = now_ms()
+    emit("sample", **values)
+    return done_ms
 
 
 def shard_ids(client: Any, stream: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from shardlane import BadRecord, Record
 from shardlane.latency import load_payload_of
 from shardlane_lab.collector import Collector
+from shardlane_lab.sample import sample_values
 from shardlane_lab.virtual_time import wall_ms
 
 
@@ -29,25 +30,11 @@ async def handle(record: Record, collector: Collector, *, label: str, batch: int
     for one that cannot be read."""
     recv_ms = wall_ms()
     load = load_payload_of(record)
-    done: dict[str, float] = {}
+    values = sample_values(record, load, label=label, recv_ms=recv_ms, batch=batch)
     if load.handle_ms:
         await asyncio.sleep(load.handle_ms / 1000)
-        done["done_ms"] = wall_ms()
-    collector.sample(
-        {
-            "label": label,
-            "seq": load.seq,
-            "sent_ms": load.sent_ms,
-            "scheduled_ms": load.scheduled_ms,
-            "arrival_ms": record.arrival_ms,
-            "recv_ms": recv_ms,
-            "batch": batch,
-            "key": record.partition_key,
-            "shard_id": record.shard_id,
-            "sequence_number": record.sequence_number,
-            **done,
-        }
-    )
+        values["done_ms"] = wall_ms()
+    collector.sample(values)
 
 
 async def handle_in_turn(records: list[Record], collector: Collector, label: str) -> None:
