@@ -1,10 +1,45 @@
-"""What a run's record says about its experiment."""
+"""The record of an experiment that was run: what it says about the experiment, and what came."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shardlane_lab.collector import Collector
 from shardlane_lab.experiment import Experiment
+from shardlane_lab.run_record import ConsumerRecord, RunRecord, Target
+
+
+def recorded(
+    experiment: Experiment,
+    collector: Collector,
+    *,
+    target: Target,
+    stream: str,
+    started_ms: float,
+    complete: bool,
+    consumers: Iterable[ConsumerRecord],
+    environment: Mapping[str, Any],
+) -> RunRecord:
+    """Of all that ``collector`` has so far. ``started_ms`` stands also for a run that was stopped
+    before its first send."""
+    return RunRecord(
+        name=experiment.name,
+        title=experiment.title,
+        target=target,
+        stream=stream,
+        started_ms=started_ms,
+        seconds=experiment.seconds,
+        rate_per_s=mean_rate(experiment),
+        sent=len(collector.sent),
+        first_put_ms=collector.first_put_ms,
+        resends=collector.resends,
+        producer_failures=collector.producer_failures,
+        complete=complete,
+        published_round=experiment.published_round,
+        consumers=tuple(consumers),
+        environment=environment,
+    )
 
 
 def mean_rate(experiment: Experiment) -> float:

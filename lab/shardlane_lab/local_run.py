@@ -18,7 +18,7 @@ from shardlane.latency import samples_in_text
 from shardlane_lab.collector import Collector
 from shardlane_lab.errors import ProcessError
 from shardlane_lab.experiment import Experiment
-from shardlane_lab.experiment_record import described, mean_rate
+from shardlane_lab.experiment_record import described, recorded
 from shardlane_lab.gauge import gauge_data
 from shardlane_lab.local_course import Course
 from shardlane_lab.local_kinesis.delays import Delays
@@ -29,7 +29,7 @@ from shardlane_lab.metric import Datum, per_minute
 from shardlane_lab.processes.parent import Process, local_environment
 from shardlane_lab.progress import Progress
 from shardlane_lab.reader_process import reader_process
-from shardlane_lab.run_record import Run, RunRecord
+from shardlane_lab.run_record import Run
 from shardlane_lab.run_watch import Watch, until_received
 from shardlane_lab.sample import Sample
 from shardlane_lab.wiring import ProcessConsumer, wire
@@ -95,21 +95,14 @@ class LocalRun:
         """What there is: all of it after a whole run, what came so far after any other."""
         collector = self._collector
         start_ms = collector.started_ms or time.time_ns() / 1e6
-        record = RunRecord(
-            name=self._experiment.name,
-            title=self._experiment.title,
+        record = recorded(
+            self._experiment,
+            collector,
             target="local",
             stream=self._wiring.stream,
             started_ms=start_ms,
-            seconds=self._experiment.seconds,
-            rate_per_s=mean_rate(self._experiment),
-            sent=len(collector.sent),
-            first_put_ms=collector.first_put_ms,
-            resends=collector.resends,
-            producer_failures=collector.producer_failures,
             complete=self._complete,
-            published_round=self._experiment.published_round,
-            consumers=tuple(self._wiring.records(collector.surfaced_throttles)),
+            consumers=self._wiring.records(collector.surfaced_throttles),
             environment=self._environment(),
         )
         data = [*self._data, *gauge_data(collector.gauges)]

@@ -26,13 +26,13 @@ from shardlane_lab.aws.registration import RUN, deregister, register
 from shardlane_lab.collector import Collector
 from shardlane_lab.errors import ProcessError
 from shardlane_lab.experiment import FAN_OUT_KINDS, MAPPING_KINDS, Experiment
-from shardlane_lab.experiment_record import described, mean_rate
+from shardlane_lab.experiment_record import described, recorded
 from shardlane_lab.local_lambda.template_values import ConsumerSpec
 from shardlane_lab.metric import MinuteStatistic
 from shardlane_lab.processes.parent import Process
 from shardlane_lab.progress import Progress
 from shardlane_lab.reader_process import reader_process
-from shardlane_lab.run_record import ConsumerRecord, Run, RunRecord
+from shardlane_lab.run_record import ConsumerRecord, Run
 from shardlane_lab.run_watch import Watch, until_received
 from shardlane_lab.sample import Sample
 from shardlane_lab.task_end import end_task
@@ -254,22 +254,15 @@ class AwsRun:
 
     def result(self) -> Run:
         """What there is: all of it after a whole run, what came so far after any other."""
-        experiment, collector = self._experiment, self._collector
-        record = RunRecord(
-            name=experiment.name,
-            title=experiment.title,
+        collector = self._collector
+        record = recorded(
+            self._experiment,
+            collector,
             target="aws",
             stream=self._deployment.stream,
             started_ms=collector.started_ms or time.time_ns() / 1e6,
-            seconds=experiment.seconds,
-            rate_per_s=mean_rate(experiment),
-            sent=len(collector.sent),
-            first_put_ms=collector.first_put_ms,
-            resends=collector.resends,
-            producer_failures=collector.producer_failures,
             complete=self._complete,
-            published_round=experiment.published_round,
-            consumers=tuple(self._records()),
+            consumers=self._records(),
             environment=self._environment(),
         )
         return Run(record, collector.all_samples(), self._statistics, list(collector.gauges))

@@ -19,7 +19,7 @@ from shardlane_lab.consumer_names import Names
 from shardlane_lab.experiment import MAPPING_KINDS, Experiment
 from shardlane_lab.experiment_faults import fault_plans
 from shardlane_lab.experiment_mapping import SHIPPED, with_parameters
-from shardlane_lab.experiment_record import described, mean_rate
+from shardlane_lab.experiment_record import described, recorded
 from shardlane_lab.gauge import EVERY_S, gauge_data, gauge_of
 from shardlane_lab.local_kinesis.client import InProcessKinesis
 from shardlane_lab.local_kinesis.delays import Delays
@@ -29,7 +29,7 @@ from shardlane_lab.local_lambda.stream_setup import create_stream
 from shardlane_lab.local_lambda.template_values import StreamSpec
 from shardlane_lab.metric import Datum, per_minute
 from shardlane_lab.progress import Progress
-from shardlane_lab.run_record import Run, RunRecord
+from shardlane_lab.run_record import Run
 from shardlane_lab.run_watch import until_received
 from shardlane_lab.sample import Sample
 from shardlane_lab.simulated.library import LibraryConsumer
@@ -138,21 +138,14 @@ class SimulatedRun:
         experiment, collector = self._experiment, self._collector
         start_ms = collector.started_ms or EPOCH_MS
         names = Names(stream=STREAM)
-        record = RunRecord(
-            name=experiment.name,
-            title=experiment.title,
+        record = recorded(
+            experiment,
+            collector,
             target="simulated",
             stream=STREAM,
             started_ms=start_ms,
-            seconds=experiment.seconds,
-            rate_per_s=mean_rate(experiment),
-            sent=len(collector.sent),
-            first_put_ms=collector.first_put_ms,
-            resends=collector.resends,
-            producer_failures=collector.producer_failures,
             complete=self._complete,
-            published_round=experiment.published_round,
-            consumers=tuple(
+            consumers=(
                 names.of(label, consumer.kind, collector.surfaced_throttles[label])
                 for label, consumer in experiment.labels()
             ),
