@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from shardlane_lab.experiment import MAPPING_KINDS
 from shardlane_lab.planner.question import Question
 from shardlane_lab.planner.sizing import BUSY, MAX_PARALLELIZATION, Sizing
 from shardlane_lab.run_record import Kind
@@ -37,7 +38,7 @@ class Group:
 
     @property
     def is_mapping(self) -> bool:
-        return self.kind in ("lambda-standard", "lambda-efo")
+        return self.kind in MAPPING_KINDS
 
     @property
     def fans_out(self) -> bool:
@@ -148,7 +149,7 @@ def lanes(question: Question, sizing: Sizing, kind: Kind) -> int:
     one only if rate × time per record asks for it."""
     needed = math.ceil(sizing.rate_per_s * question.handler_ms / 1000.0 / BUSY)
     most = sizing.busiest_keys
-    if kind in ("lambda-standard", "lambda-efo"):
+    if kind in MAPPING_KINDS:
         most = min(most, MAX_PARALLELIZATION)
     return max(1, min(needed, most))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from shardlane_lab.experiment import MAPPING_KINDS
 from shardlane_lab.run_record import Kind
 
 MAX_EVENT_BYTES = 6 * 1024 * 1024
@@ -73,4 +74,4 @@ class Reader:
 
     @property
     def is_mapping(self) -> bool:
-        return self.kind in ("lambda-standard", "lambda-efo")
+        return self.kind in MAPPING_KINDS

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from shardlane_lab.experiment import MAPPING_KINDS
 from shardlane_lab.report.batch import Batches, BatchSize
 from shardlane_lab.report.summary import Summary
 from shardlane_lab.report.table import Cell, Row, Table, cells
 from shardlane_lab.report.tables.grouping import groups
 from shardlane_lab.report.wording import NOTHING, count_text, percent_text, ratio_text
-
-LAMBDA_KINDS = frozenset({"lambda-standard", "lambda-efo"})
 
 MOST_ROWS = 12
 """Of one function; what is rarer is summed up in a last row."""
@@ -30,7 +29,7 @@ def function_batches(summary: Summary) -> dict[str, Batches]:
     return {
         consumer.label: consumer.batches
         for consumer in summary.consumers
-        if consumer.kind in LAMBDA_KINDS and consumer.batches
+        if consumer.kind in MAPPING_KINDS and consumer.batches
     }
 
 
