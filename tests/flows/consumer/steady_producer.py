@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping
+from typing import Any
 
 from shardlane.consumer import Boto3Kinesis
 from shardlane.producer import Outgoing, Producer
@@ -20,7 +21,7 @@ class SteadyProducer:
         self, stream: str, variables: Mapping[str, str], *, rate_per_s: int, keys: int
     ) -> None:
         self._stream = stream
-        self._options = {
+        self._options: dict[str, Any] = {
             "endpoint_url": variables["AWS_ENDPOINT_URL_KINESIS"],
             "region_name": variables["AWS_REGION"],
             "aws_access_key_id": variables["AWS_ACCESS_KEY_ID"],
