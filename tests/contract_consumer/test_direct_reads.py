@@ -25,6 +25,7 @@ from shardlane_lab.local_kinesis.certificate import self_signed, server_context
 from shardlane_lab.local_kinesis.faults import Fault, FaultKind, FaultPlan
 from shardlane_lab.local_kinesis.http import KinesisServer
 from shardlane_lab.local_kinesis.model import Kinesis
+from tests.contract_consumer.http_peer import Peer, answer, serving
 
 KEYS: dict[str, Any] = {"aws_access_key_id": "AKLOCAL", "aws_secret_access_key": "s/ecr+et="}
 REGION: dict[str, Any] = {"region_name": "eu-central-1"}
@@ -108,6 +109,7 @@ class Recorded(Exception):
         {},
         {"aws_session_token": "t/oken+=="},
         {"endpoint_url": "http://localhost:4567"},
+        {"endpoint_url": "http://[::1]:4567"},
         {"endpoint_url": "https://vpce-1.kinesis.eu-central-1.vpce.amazonaws.com"},
         {"endpoint_url": "https://vpce-1.kinesis.eu-central-1.vpce.amazonaws.com:443"},
         {"use_ssl": False},
@@ -213,6 +215,29 @@ def test_it_answers_as_boto3_does(fault: Fault | None) -> None:
             refused = await _outcome(ours, wrong)
             assert refused == await _outcome(theirs, wrong)
             assert refused[0] is KinesisRefused
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["directly", "boto3"])
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>Sign in</html>", b"[]", b"{}", b'{"Records": [{}]}', b'{"Records": 1}', b"\xff"],
+)
+def test_an_answer_of_somebody_between_is_no_answer(body: bytes, direct: bool) -> None:
+    async def portal(peer: Peer) -> None:
+        await peer.request()
+        await peer.send(answer(body))
+        await peer.closed()
+
+    async def main() -> None:
+        async with (
+            serving(portal) as number,
+            port(f"http://127.0.0.1:{number}", direct=direct) as (kinesis),
+        ):
+            assert await reads_directly(kinesis) == direct
+            with pytest.raises(KinesisUnreachable, match="GetRecords: "):
+                await kinesis.call("GetRecords", {"ShardIterator": "any"})
 
     asyncio.run(main())
 

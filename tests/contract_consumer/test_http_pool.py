@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -19,44 +17,12 @@ from hypothesis import strategies as st
 from shardlane.consumer.daemon_pool import DaemonPool
 from shardlane.consumer.http_connection import Answer, HttpConnection
 from shardlane.consumer.http_pool import Host, HttpPool, Limits
+from tests.contract_consumer.http_peer import Peer, Serve, answer, serving
 
 T = TypeVar("T")
 
 PATIENCE_S = 20.0
 REQUEST = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\n{}"
-
-Serve = Callable[["Peer"], Awaitable[None]]
-
-
-class Peer:
-    """The server's end of one connection."""
-
-    def __init__(
-        self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self.number = number
-        """Of the connection, from 1."""
-        self._reader = reader
-        self._writer = writer
-
-    async def request(self) -> bytes:
-        """The next one whole; raises ``IncompleteReadError`` if the client has closed."""
-        return await self._reader.readexactly(len(REQUEST))
-
-    async def send(self, *pieces: bytes) -> None:
-        for piece in pieces:
-            self._writer.write(piece)
-            await self._writer.drain()
-            await asyncio.sleep(0)
-
-    async def closed(self) -> None:
-        """Waits until the client has closed the connection."""
-        with contextlib.suppress(ConnectionError):
-            assert await self._reader.read() == b""
-
-
-def answer(body: bytes, head: bytes = b"HTTP/1.1 200 OK\r\n") -> bytes:
-    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 class Served:
@@ -90,33 +56,6 @@ def play(
                 await asyncio.sleep(0)  # the transports close in the loop's next round
 
     return asyncio.run(main())
-
-
-@asynccontextmanager
-async def serving(serve: Serve) -> AsyncIterator[int]:
-    """The port of a server; its connections have ended when this ends."""
-    peers: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        peers[task] = writer
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            await serve(Peer(len(peers), reader, writer))
-        writer.close()
-
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
-        for task, writer in peers.items():
-            task.cancel()
-            writer.close()
-        await asyncio.gather(*peers, return_exceptions=True)
-        await asyncio.gather(
-            *(writer.wait_closed() for writer in peers.values()), return_exceptions=True
-        )
 
 
 async def echo(peer: Peer) -> None:

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from shardlane.consumer.daemon_pool import DaemonPool
 from shardlane.consumer.http_connection import Answer
@@ -33,7 +33,7 @@ class DirectReads:
         usual_port = 80 if tls is None else 443
         self._shape = client.meta.service_model.operation_model("GetRecords").output_shape
         self._headers = {
-            "Host": url.netloc.removesuffix(f":{usual_port}"),
+            "Host": _host_header(url, usual_port),
             "X-Amz-Target": f"{client.meta.service_model.metadata['targetPrefix']}.GetRecords",
             "Content-Type": "application/x-amz-json-1.1",
             "User-Agent": client.meta.config.user_agent,
@@ -42,7 +42,8 @@ class DirectReads:
         self._parser = parser
         self._threads = DaemonPool("shardlane-reads", 8)
         host = Host(name=str(url.hostname), port=url.port or usual_port, tls=tls)
-        self._pool = HttpPool(host, self._threads, Limits())
+        self._resolver = DaemonPool("shardlane-resolver", 4)
+        self._pool = HttpPool(host, self._resolver, Limits())
 
     async def get_records(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """As boto3's ``get_records``. Raises what that raises, and ``OSError``."""
@@ -54,12 +55,13 @@ class DirectReads:
             parsed = await self._threads.run(self._parsed, answer)
         else:
             parsed = self._parsed(answer)
-        if answer.status >= 300:
+        if answer.status != 200:
             raise ClientError(parsed, "GetRecords")
         return parsed
 
     def close(self) -> None:
         self._pool.close()
+        self._resolver.close()
         self._threads.close()
 
     # --- inside -----------------------------------------------------------------------------
@@ -148,8 +150,14 @@ def _tls(verify: Any) -> ssl.SSLContext:
     return context
 
 
+def _host_header(url: SplitResult, usual_port: int) -> str:
+    """As botocore signs it."""
+    name = f"[{url.hostname}]" if ":" in str(url.hostname) else str(url.hostname)
+    return name if url.port in (None, usual_port) else f"{name}:{url.port}"
+
+
 def _on_the_wire(prepared: Any) -> bytes:
-    head = [f"{prepared.method} / HTTP/1.1"]
+    head = [f"{prepared.method} / HTTP/1.1", "Accept-Encoding: identity"]
     for name, value in prepared.headers.items():
         line = f"{name}: {value.decode() if isinstance(value, bytes) else value}"
         if "\n" in line or "\r" in line:  # a token that was read with the end of its line

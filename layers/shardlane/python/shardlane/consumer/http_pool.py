@@ -113,14 +113,18 @@ class HttpPool:
 
     async def _connected_to(self, address: str) -> HttpConnection:
         host = self._host
-        async with asyncio.timeout(self._limits.connect_s):
-            _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: HttpConnection(self._limits.silence_s),
-                address,
-                host.port,
-                ssl=host.tls,
-                server_hostname=host.name if host.tls is not None else None,
-            )
+        try:
+            async with asyncio.timeout(self._limits.connect_s):
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    lambda: HttpConnection(self._limits.silence_s),
+                    address,
+                    host.port,
+                    ssl=host.tls,
+                    server_hostname=host.name if host.tls is not None else None,
+                )
+        except TimeoutError as error:
+            waited = f"{self._limits.connect_s:g} s"
+            raise TimeoutError(f"no connection to {address}:{host.port} in {waited}") from error
         return connection
 
 

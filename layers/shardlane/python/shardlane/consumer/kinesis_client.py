@@ -30,9 +30,7 @@ class AnswerParser:
         """``shape`` is botocore's model of the answer."""
         if shape is None or shape.name != "GetRecordsOutput" or response["status_code"] != 200:
             return self._inner.parse(response, shape)
-        answer = json.loads(response["body"])
-        for record in answer["Records"]:
-            record["Data"] = a2b_base64(record["Data"])
+        answer = _answer_in(response["body"])
         headers = {name.lower(): value for name, value in response["headers"].items()}
         answer["ResponseMetadata"] = {
             "HTTPStatusCode": 200,
@@ -40,6 +38,17 @@ class AnswerParser:
             "RequestId": headers.get("x-amzn-requestid", ""),
         }
         return answer
+
+
+def _answer_in(body: bytes) -> dict[str, Any]:
+    """Raises ``ValueError`` for what is none: something between here and the service may answer."""
+    answer = json.loads(body)
+    try:
+        for record in answer["Records"]:
+            record["Data"] = a2b_base64(record["Data"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this is no answer of GetRecords: {body[:80]!r}") from error
+    return dict(answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
