@@ -13,7 +13,7 @@ STREAM = StreamIdentity(
     created_ms=1_780_000_000_000,
 )
 ME, OTHER = "shardlane/host/1/a", "shardlane/host/2/b"
-KINDS = ("memory", "dynamodb", "dynamodb-multi-stream")
+KINDS = ("memory", "dynamodb", "dynamodb-multi-stream", "dynamodb-by-boto3")
 
 
 def store(kind: str, name: str = "leases") -> LeaseStore:
@@ -22,6 +22,7 @@ def store(kind: str, name: str = "leases") -> LeaseStore:
     return DynamoDBLeaseStore(
         f"{name}-{kind}",
         multi_stream=kind.endswith("multi-stream"),
+        direct=not kind.endswith("by-boto3"),
         region_name="eu-west-1",
         aws_access_key_id="local",
         aws_secret_access_key="local",

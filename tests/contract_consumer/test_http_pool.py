@@ -230,22 +230,69 @@ def test_who_sends_more_than_was_asked_for_is_not_asked_again(extra: bytes) -> N
     assert play(serve, scene) == [b"1", b"2"]
 
 
-def test_a_late_answer_is_nobodys() -> None:
+def test_a_late_answer_is_nobodys_and_its_connection_serves_again() -> None:
     """Who asks next must not get what a cancelled request was owed."""
-
-    async def scene(served: Served) -> bytes:
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
-                await served.ask()
-        return (await served.ask()).body
+    late = asyncio.Event()
 
     async def serve(peer: Peer) -> None:
         await peer.request()
-        if peer.number == 1:
-            await peer.closed()
-        await peer.send(answer(b"%d" % peer.number))
+        await late.wait()
+        await peer.send(answer(b"late"))
+        await echo(peer)
 
-    assert play(serve, scene) == b"2"
+    async def scene(served: Served) -> list[bytes]:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await served.ask()
+        asking = asyncio.create_task(served.ask())
+        await asyncio.sleep(0.1)
+        assert not asking.done()  # the only place is taken
+        late.set()
+        return [(await asking).body, (await served.ask()).body]
+
+    assert play(serve, scene, Limits(connections=1)) == [b"1", b"1"]
+
+
+def test_attempts_that_are_given_up_do_not_pile_up_at_a_slow_server() -> None:
+    asked: list[int] = []
+
+    async def serve(peer: Peer) -> None:
+        await peer.request()
+        asked.append(peer.number)
+        await peer.closed()
+
+    async def scene(served: Served) -> None:
+        for _ in range(10):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02):
+                    await asyncio.gather(*(served.ask() for _ in range(5)))
+
+    play(serve, scene, Limits(connections=2))
+    assert asked == [1, 2]
+
+
+def test_what_is_cancelled_before_its_turn_is_not_sent() -> None:
+    bodies: list[bytes] = []
+    go_on = asyncio.Event()
+
+    async def serve(peer: Peer) -> None:
+        while True:
+            bodies.append(await peer.request())
+            await go_on.wait()
+            await peer.send(answer(b"{}"))
+
+    async def scene(served: Served) -> None:
+        first = asyncio.create_task(served.ask())
+        await until(lambda: len(bodies) == 1)
+        second = asyncio.create_task(served.ask())
+        await asyncio.sleep(0)
+        second.cancel()
+        go_on.set()
+        await first
+        await served.ask()
+
+    play(serve, scene, Limits(connections=1))
+    assert len(bodies) == 2
 
 
 def test_one_that_the_server_closed_while_it_was_idle_is_not_used() -> None:

@@ -80,6 +80,10 @@ class ConsumerProcess:
     def printed(self) -> str:
         return self._out.read_text()
 
+    def is_worker(self, owner: str) -> bool:
+        """Whether a lease's owner is this process."""
+        return owner.split("/")[2] == str(self._process.pid)
+
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

@@ -43,7 +43,7 @@ class Boto3Kinesis:
         clients = await self._made()
         try:
             if operation == "GetRecords" and clients.reads is not None:
-                answer = await clients.reads.get_records(request)
+                answer = await clients.reads.call(operation, request)
             else:
                 method = getattr(clients.calls, _METHODS[operation])
                 answer = await self._pool.run(method, **request)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from shardlane.consumer import lease_request as requests
 from shardlane.consumer.daemon_pool import DaemonPool
+from shardlane.consumer.direct_calls import direct_calls
 from shardlane.consumer.errors import LeaseTableError
+from shardlane.consumer.http_pool import Limits
 from shardlane.consumer.lease import Change, Lease
 from shardlane.consumer.lease_item import (
     Item,
@@ -26,29 +28,44 @@ from shardlane.parking.store import OwnerCheck
 
 _log = logging.getLogger(__name__)
 
+Call = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Operation and request to answer; raises what boto3 raises, ``OSError`` and ``ValueError``."""
+ScanRequest = dict[str, Any]
+
 TIMEOUT_S = 1.0
 """Per request, and no retries of the SDK: the protocol repeats by itself, and must know of each
 attempt."""
 ACTIVE_WITHIN_S = 120.0
 _THREADS = 16
+_NO_ANSWER = Unknown("what came is no answer of DynamoDB")
+"""Something between here and there may answer."""
 
 
 class DynamoDBLeaseStore:
     """One table for one stream's leases; or, with ``multi_stream``, for those of several."""
 
     def __init__(
-        self, table: str, *, multi_stream: bool = False, create: bool = True, **options: Any
+        self,
+        table: str,
+        *,
+        multi_stream: bool = False,
+        create: bool = True,
+        direct: bool = True,
+        **options: Any,
     ) -> None:
-        """``create``: make the table (on-demand capacity) if there is none. ``options`` are those
-        of boto3's ``Session.client`` (``region_name``, ``endpoint_url``, …), and ``profile``."""
+        """``create``: make the table (on-demand capacity) if there is none. ``direct``: as of
+        ``Boto3Kinesis``, for what the protocol asks of the table. ``options`` are those of
+        botocore's ``create_client`` (``region_name``, ``endpoint_url``, …), and ``profile``."""
         if not table:
             raise SettingsError("a DynamoDBLeaseStore needs the name of a table")
         self._table = table
         self._multi_stream = multi_stream
         self._create = create
+        self._direct = direct
         self._options = options
         self._pool = DaemonPool("shardlane-leases", _THREADS)
         self._clients: list[Any] = []
+        """All that is to be closed."""
 
     @property
     def is_shared(self) -> bool:
@@ -56,8 +73,8 @@ class DynamoDBLeaseStore:
 
     async def open(self, stream: StreamIdentity) -> DynamoDBLeaseTable:
         keys = LeaseKeys(stream, self._multi_stream)
-        client = await self._pool.run(self._prepared, keys)
-        return DynamoDBLeaseTable(client, self._pool, self._table, keys)
+        call = await self._pool.run(self._prepared, keys)
+        return DynamoDBLeaseTable(call, self._pool, self._table, keys)
 
     async def close(self) -> None:
         self._pool.close()
@@ -67,32 +84,47 @@ class DynamoDBLeaseStore:
 
     # --- on a thread ------------------------------------------------------------------------
 
-    def _prepared(self, keys: LeaseKeys) -> Any:
-        """Makes sure that the table is there and is what it should be; returns a client for the
-        protocol."""
-        import boto3
+    def _prepared(self, keys: LeaseKeys) -> Call:
+        """Makes sure that the table is there and is what it should be; returns how the protocol
+        asks it."""
         from botocore.config import Config
         from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.session import Session
 
         try:
             options = dict(self._options)
-            session = boto3.Session(profile_name=options.pop("profile", None))
-            patient = session.client("dynamodb", **options)
+            session = Session(profile=options.pop("profile", None))
+            patient = session.create_client("dynamodb", **options)
             config = Config(
                 connect_timeout=TIMEOUT_S,
                 read_timeout=TIMEOUT_S,
                 retries={"total_max_attempts": 1},
                 max_pool_connections=_THREADS,
             )
-            client = session.client("dynamodb", config=config, **options)
-            self._clients += [patient, client]
+            client = session.create_client("dynamodb", config=config, **options)
+            limits = Limits(connections=_THREADS, connect_s=TIMEOUT_S, silence_s=TIMEOUT_S)
+            direct = direct_calls(session, client, options, limits=limits) if self._direct else None
+            self._clients += [patient, client, *([direct] if direct is not None else [])]
             self._make_sure_of_table(patient)
             self._check_rows(patient, keys)
         except (ClientError, BotoCoreError) as error:
             raise LeaseTableError(f"the lease table {self._table} cannot be used: {error}") from (
                 error
             )
-        return client
+        return direct.call if direct is not None else self._through(client)
+
+    def _through(self, client: Any) -> Call:
+        methods = {
+            "DeleteItem": client.delete_item,
+            "PutItem": client.put_item,
+            "Scan": client.scan,
+            "UpdateItem": client.update_item,
+        }
+
+        async def call(operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+            return await self._pool.run(methods[operation], **request)
+
+        return call
 
     def _make_sure_of_table(self, client: Any) -> None:
         deadline_s = time.monotonic() + ACTIVE_WITHIN_S
@@ -145,95 +177,108 @@ class DynamoDBLeaseStore:
 
 
 class DynamoDBLeaseTable:
-    """The verbs as conditional writes, each in a daemon thread."""
+    """The verbs as conditional writes, each once."""
 
-    def __init__(self, client: Any, pool: DaemonPool, table: str, keys: LeaseKeys) -> None:
-        self._client = client
+    def __init__(self, call: Call, pool: DaemonPool, table: str, keys: LeaseKeys) -> None:
+        self._call = call
         self._pool = pool
         self._table = table
         self._keys = keys
 
     async def scan(self) -> list[Lease] | Unknown:
-        return await self._pool.run(self._scan)
+        items: list[Item] = []
+        request: ScanRequest | None = scan_request(self._table, self._keys.prefix)
+        while request is not None:
+            page = await self._ask("Scan", request)
+            if isinstance(page, Unknown | Refused):
+                return page if isinstance(page, Unknown) else _NO_ANSWER
+            if "Items" not in page:
+                return _NO_ANSWER
+            items += page["Items"]
+            request = request_after(page, request)
+        return await self._pool.run(self._leases, items)
 
     async def create(self, lease: Lease) -> Answer:
         request = requests.create(self._table, self._keys, lease)
-        answer = await self._ask(self._client.put_item, request)
-        return Done(lease) if isinstance(answer, dict) else answer
+        answer = await self._ask("PutItem", request)
+        return answer if isinstance(answer, Refused | Unknown) else Done(lease)
 
     async def write(self, shard_id: str, counter: int, me: str, change: Change) -> Answer:
         request = requests.write(self._table, self._keys, shard_id, counter, me, change)
-        return self._row_after(await self._ask(self._client.update_item, request))
+        return self._row_after(await self._ask("UpdateItem", request))
 
     async def take(self, seen: Lease, me: str, start_ms: int | None) -> Answer:
         request = requests.take(self._table, self._keys, seen, me, start_ms)
-        return self._row_after(await self._ask(self._client.update_item, request))
+        return self._row_after(await self._ask("UpdateItem", request))
 
     async def hand_off(self, shard_id: str, owner: str, me: str) -> Answer:
         request = requests.hand_off(self._table, self._keys, shard_id, owner, me)
-        return self._row_after(await self._ask(self._client.update_item, request))
+        return self._row_after(await self._ask("UpdateItem", request))
 
     def owner_check(self, shard_id: str, me: str) -> OwnerCheck | None:
         return requests.owner_check(self._table, self._keys, shard_id, me)
 
     async def delete(self, shard_id: str, counter: int) -> Answer:
         request = requests.delete(self._table, self._keys, shard_id, counter)
-        return self._row_after(await self._ask(self._client.delete_item, request))
+        return self._row_after(await self._ask("DeleteItem", request))
 
     # --- inside -----------------------------------------------------------------------------
 
-    def _row_after(self, answer: dict[str, Any] | Refused | Unknown) -> Answer:
-        if isinstance(answer, dict):
-            return Done(lease_of(answer["Attributes"], self._keys))
-        return answer
+    def _row_after(self, answer: Mapping[str, Any] | Refused | Unknown) -> Answer:
+        if isinstance(answer, Refused | Unknown):
+            return answer
+        row = answer.get("Attributes")
+        return Done(lease_of(row, self._keys)) if row else _NO_ANSWER
+
+    def _leases(self, items: list[Item]) -> list[Lease]:
+        return [lease_of(item, self._keys) for item in items if is_lease(item)]
 
     async def _ask(
-        self, call: Callable[..., Any], request: Mapping[str, Any]
-    ) -> dict[str, Any] | Refused | Unknown:
-        return await self._pool.run(self._asked, call, request)
-
-    def _asked(
-        self, call: Callable[..., Any], request: Mapping[str, Any]
-    ) -> dict[str, Any] | Refused | Unknown:
+        self, operation: str, request: Mapping[str, Any]
+    ) -> Mapping[str, Any] | Refused | Unknown:
         from botocore.exceptions import BotoCoreError, ClientError
+        from botocore.parsers import ResponseParserError
 
+        # AttributeError: botocore's, for JSON that is no object.
+        broken = (BotoCoreError, ResponseParserError, OSError, ValueError, AttributeError)
         try:
-            answer: dict[str, Any] = call(**request)
+            return await self._call(operation, request)
         except ClientError as error:
-            return self._refused(error.response)
-        except BotoCoreError as error:
+            return self._refused(operation, error.response)
+        except broken as error:
             return Unknown(f"{type(error).__name__}: {error}")
-        return answer
 
-    def _refused(self, response: Mapping[str, Any]) -> Refused | Unknown:
+    def _refused(self, operation: str, response: Mapping[str, Any]) -> Refused | Unknown:
         told = response["Error"]
         if told["Code"] == "ConditionalCheckFailedException":
             item = response.get("Item")
             return Refused(lease_of(item, self._keys) if item else None)
+        if operation == "Scan" and told["Code"] == "ResourceNotFoundException":
+            # It was there when it was opened: no waiting brings it back.
+            raise LeaseTableError(f"the lease table {self._table} is gone")
         return Unknown(f"{told['Code']}: {told.get('Message', '')}")
 
-    def _scan(self) -> list[Lease] | Unknown:
-        from botocore.exceptions import BotoCoreError, ClientError
 
-        try:
-            items = list(scanned(self._client, self._table, self._keys.prefix))
-        except self._client.exceptions.ResourceNotFoundException as error:
-            # It was there when it was opened: no waiting brings it back.
-            raise LeaseTableError(f"the lease table {self._table} is gone") from error
-        except (ClientError, BotoCoreError) as error:
-            return Unknown(f"{type(error).__name__}: {error}")
-        return [lease_of(item, self._keys) for item in items if is_lease(item)]
+def scanned(client: Any, table: str) -> Iterator[Item]:
+    """All items, strongly consistent, page after page."""
+    request: ScanRequest | None = scan_request(table)
+    while request is not None:
+        page = client.scan(**request)
+        yield from page["Items"]
+        request = request_after(page, request)
 
 
-def scanned(client: Any, table: str, prefix: str = "") -> Iterator[Item]:
-    """All items whose key begins with ``prefix``, strongly consistent, page after page."""
-    request: dict[str, Any] = {"TableName": table, "ConsistentRead": True}
+def scan_request(table: str, prefix: str = "") -> ScanRequest:
+    """For all items whose key begins with ``prefix``, strongly consistent."""
+    request: ScanRequest = {"TableName": table, "ConsistentRead": True}
     if prefix:
         request["FilterExpression"] = "begins_with(leaseKey, :prefix)"
         request["ExpressionAttributeValues"] = {":prefix": {"S": prefix}}
-    while True:
-        page = client.scan(**request)
-        yield from page["Items"]
-        if "LastEvaluatedKey" not in page:
-            return
-        request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+    return request
+
+
+def request_after(page: Mapping[str, Any], request: ScanRequest) -> ScanRequest | None:
+    """For the page after ``page``; None if that was the last."""
+    if "LastEvaluatedKey" not in page:
+        return None
+    return {**request, "ExclusiveStartKey": page["LastEvaluatedKey"]}

@@ -50,26 +50,47 @@ class HttpPool:
 
     async def ask(self, request: bytes) -> Answer:
         """Sends a request once. Raises ``OSError``: ``ConnectionError``, ``TimeoutError``, and what
-        a name that is not found or a certificate that is not trusted raises."""
-        if self._loop is not asyncio.get_running_loop():
+        a name that is not found or a certificate that is not trusted raises.
+
+        If the caller is cancelled, a request that is on its way goes on without it and keeps its
+        place among those under way. A service that is slow would otherwise get every new attempt
+        on top of those it still works on, each over a new connection.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
             self._begin_anew()  # the connections ended with their loop
-            self._loop = asyncio.get_running_loop()
-        async with self._turns:
-            connection = self._idle_one() or await self._connected()
-            self._all.add(connection)
-            try:
-                return await connection.ask(request)
-            finally:
-                self._keep(connection)
+            self._loop = loop
+        turns = self._turns
+        await turns.acquire()
+        exchange = loop.create_task(self._exchange(request))
+
+        def ended(exchange: asyncio.Task[Answer]) -> None:
+            turns.release()
+            if not exchange.cancelled():
+                exchange.exception()  # has been seen, whether somebody waits or not
+
+        exchange.add_done_callback(ended)
+        return await asyncio.shield(exchange)
 
     def close(self) -> None:
         """Closes every connection; requests under way raise ``ConnectionError``."""
         for connection in self._all:
             connection.abort()
-        self._all.clear()
-        self._idle.clear()
+        self._begin_anew()
 
     # --- inside -----------------------------------------------------------------------------
+
+    async def _exchange(self, request: bytes) -> Answer:
+        everyone = self._all
+        connection = self._idle_one() or await self._connected()
+        if everyone is not self._all:
+            connection.abort()
+            raise ConnectionError("the connections have been closed")
+        everyone.add(connection)
+        try:
+            return await connection.ask(request)
+        finally:
+            self._keep(connection)
 
     def _begin_anew(self) -> None:
         self._turns = asyncio.Semaphore(self._limits.connections)

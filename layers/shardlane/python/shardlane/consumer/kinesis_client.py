@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shardlane.consumer.direct_reads import DirectReads, direct_reads
+from shardlane.consumer.direct_calls import DirectCalls, direct_calls, metadata
+from shardlane.consumer.http_pool import Limits
 
 CALL_TIMEOUT_S = 30.0
 """For an answer of 10 MiB on a slow line."""
@@ -30,18 +31,13 @@ class AnswerParser:
         """``shape`` is botocore's model of the answer."""
         if shape is None or shape.name != "GetRecordsOutput" or response["status_code"] != 200:
             return self._inner.parse(response, shape)
-        answer = _answer_in(response["body"])
         headers = {name.lower(): value for name, value in response["headers"].items()}
-        answer["ResponseMetadata"] = {
-            "HTTPStatusCode": 200,
-            "HTTPHeaders": headers,
-            "RequestId": headers.get("x-amzn-requestid", ""),
-        }
-        return answer
+        return {**records_in(response["body"]), "ResponseMetadata": metadata(200, headers)}
 
 
-def _answer_in(body: bytes) -> dict[str, Any]:
-    """Raises ``ValueError`` for what is none: something between here and the service may answer."""
+def records_in(body: bytes) -> dict[str, Any]:
+    """The answer of GetRecords. Raises ``ValueError`` for what is none: something between here and
+    the service may answer."""
     answer = json.loads(body)
     try:
         for record in answer["Records"]:
@@ -57,7 +53,7 @@ class Clients:
 
     calls: Any
     subscriptions: Any
-    reads: DirectReads | None
+    reads: DirectCalls | None
     """None: GetRecords is one of the calls."""
 
     def close(self) -> None:
@@ -86,13 +82,14 @@ def make_clients(options: Mapping[str, Any], *, direct: bool = True) -> Clients:
     factory = ParserFactory()
     factory.set_parser_defaults(timestamp_parser=float)
     session.register_component("response_parser_factory", factory)
+    limits = Limits(silence_s=CALL_TIMEOUT_S)
     calls = session.create_client("kinesis", config=_config(Config, CALL_TIMEOUT_S), **options)
     return Clients(
         calls=calls,
         subscriptions=session.create_client(
             "kinesis", config=_config(Config, STREAM_TIMEOUT_S), **options
         ),
-        reads=direct_reads(session, calls, factory.create_parser("json"), options)
+        reads=direct_calls(session, calls, options, limits=limits, read=records_in)
         if direct
         else None,
     )

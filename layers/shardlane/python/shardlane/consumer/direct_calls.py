@@ -1,7 +1,7 @@
-"""GetRecords without boto3's way through its models, which is most of what a read costs.
+"""Calls without boto3's way through its models, which is most of what a small call costs.
 
 botocore still finds the endpoint and the credentials, signs, and says what a refusal means. What is
-left is to carry one small request and its answer, and the loop does that without a thread.
+left is to carry a small request and its answer, and the loop does that without a thread.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -18,46 +18,54 @@ from shardlane.consumer.daemon_pool import DaemonPool
 from shardlane.consumer.http_connection import Answer
 from shardlane.consumer.http_pool import Host, HttpPool, Limits
 
+Read = Callable[[bytes], Any]
+"""What the body of a good answer says. Raises ``ValueError`` for one that is none."""
+
 _LARGE_BYTES = 64 * 1024
 """A longer answer is taken apart in a thread: the loop has other things to do meanwhile."""
 
 
-class DirectReads:
-    """Asks for records as one client of boto3's would."""
+class DirectCalls:
+    """Asks a service that speaks AWS JSON as one client of botocore's would. For requests that
+    JSON can say: no bytes, no times."""
 
-    def __init__(self, client: Any, credentials: Any, parser: Any, tls: Any) -> None:
-        """``credentials`` and ``parser`` are botocore's; ``tls`` is an ``SSLContext``, or None."""
+    def __init__(self, client: Any, credentials: Any, tls: Any, limits: Limits, read: Read) -> None:
+        """``credentials`` are botocore's; ``tls`` is an ``SSLContext``, or None."""
+        from botocore.parsers import create_parser
+
         self._meta = client.meta
+        self._service = client.meta.service_model
         self._url = client.meta.endpoint_url.rstrip("/") + "/"
         url = urlsplit(self._url)
         usual_port = 80 if tls is None else 443
-        self._shape = client.meta.service_model.operation_model("GetRecords").output_shape
         self._headers = {
             "Host": _host_header(url, usual_port),
-            "X-Amz-Target": f"{client.meta.service_model.metadata['targetPrefix']}.GetRecords",
-            "Content-Type": "application/x-amz-json-1.1",
+            "Content-Type": f"application/x-amz-json-{self._service.metadata['jsonVersion']}",
             "User-Agent": client.meta.config.user_agent,
         }
         self._credentials = credentials
-        self._parser = parser
-        self._threads = DaemonPool("shardlane-reads", 8)
-        host = Host(name=str(url.hostname), port=url.port or usual_port, tls=tls)
+        self._read = read
+        self._parser = create_parser("json")
+        self._threads = DaemonPool("shardlane-calls", 8)
         self._resolver = DaemonPool("shardlane-resolver", 4)
-        self._pool = HttpPool(host, self._resolver, Limits())
+        host = Host(name=str(url.hostname), port=url.port or usual_port, tls=tls)
+        self._pool = HttpPool(host, self._resolver, limits)
 
-    async def get_records(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """As boto3's ``get_records``. Raises what that raises, and ``OSError``."""
-        from botocore.exceptions import ClientError
-
-        prepared = self._signed(json.dumps(request).encode(), await self._keys())
-        answer = self._answer_of_stand_in(prepared) or await self._pool.ask(_on_the_wire(prepared))
-        if len(answer.body) > _LARGE_BYTES:
-            parsed = await self._threads.run(self._parsed, answer)
-        else:
-            parsed = self._parsed(answer)
+    async def call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """As botocore's method for ``operation`` (``GetRecords``), once. Raises what that raises,
+        ``OSError`` and ``ValueError``."""
+        prepared = self._signed(operation, json.dumps(request).encode(), await self._keys())
+        stand_in = self._answer_of_stand_in(operation, prepared)
+        answer = stand_in or await self._pool.ask(_on_the_wire(prepared))
         if answer.status != 200:
-            raise ClientError(parsed, "GetRecords")
-        return parsed
+            raise self._refusal(operation, answer)
+        if len(answer.body) > _LARGE_BYTES:
+            told = await self._threads.run(self._read, answer.body)
+        else:
+            told = self._read(answer.body)
+        if not isinstance(told, dict):
+            raise ValueError(f"this is no answer of {operation}: {answer.body[:80]!r}")
+        return {**told, "ResponseMetadata": metadata(answer.status, answer.headers)}
 
     def close(self) -> None:
         self._pool.close()
@@ -72,35 +80,59 @@ class DirectReads:
             return await self._threads.run(self._credentials.get_frozen_credentials)
         return self._credentials.get_frozen_credentials()
 
-    def _signed(self, body: bytes, keys: Any) -> Any:
+    def _signed(self, operation: str, body: bytes, keys: Any) -> Any:
         from botocore.auth import SigV4Auth
         from botocore.awsrequest import AWSRequest
 
-        request = AWSRequest("POST", self._url, data=body, headers=self._headers)
-        SigV4Auth(keys, "kinesis", self._meta.region_name).add_auth(request)
+        target = f"{self._service.metadata['targetPrefix']}.{operation}"
+        headers = {**self._headers, "X-Amz-Target": target}
+        request = AWSRequest("POST", self._url, data=body, headers=headers)
+        SigV4Auth(keys, self._service.signing_name, self._meta.region_name).add_auth(request)
         return request.prepare()
 
-    def _answer_of_stand_in(self, prepared: Any) -> Answer | None:
+    def _answer_of_stand_in(self, operation: str, prepared: Any) -> Answer | None:
         """moto in the same process answers by botocore's hook for that."""
-        for _, answer in self._meta.events.emit("before-send.kinesis.GetRecords", request=prepared):
+        hook = f"before-send.{self._service.service_id.hyphenize()}.{operation}"
+        for _, answer in self._meta.events.emit(hook, request=prepared):
             if answer is not None:
                 headers = {name.lower(): value for name, value in answer.headers.items()}
                 return Answer(answer.status_code, headers, answer.content)
         return None
 
-    def _parsed(self, answer: Answer) -> Mapping[str, Any]:
-        parsed: Mapping[str, Any] = self._parser.parse(
-            {"status_code": answer.status, "headers": answer.headers, "body": answer.body},
-            self._shape,
-        )
-        return parsed
+    def _refusal(self, operation: str, answer: Answer) -> Exception:
+        from botocore.exceptions import ClientError
+
+        told = {"status_code": answer.status, "headers": answer.headers, "body": answer.body}
+        parsed = self._parser.parse(told, self._service.operation_model(operation).output_shape)
+        code = parsed.get("Error", {}).get("Code")
+        shape = self._service.shape_for_error_code(code)
+        if shape is not None:  # what the error carries beside its message
+            parsed.update(self._parser.parse(told, shape))
+        refusal: Exception = ClientError(parsed, operation)
+        return refusal
 
 
-def direct_reads(
-    session: Any, client: Any, parser: Any, options: Mapping[str, Any]
-) -> DirectReads | None:
-    """None if only boto3 can send what ``client`` sends: through a proxy, to an endpoint below a
-    path, without checking certificates, without httptools or without credentials."""
+def metadata(status: int, headers: Mapping[str, str]) -> dict[str, Any]:
+    """``ResponseMetadata`` as boto3 has it; the names of ``headers`` are in lower case."""
+    return {
+        "HTTPStatusCode": status,
+        "HTTPHeaders": headers,
+        "RequestId": headers.get("x-amzn-requestid", ""),
+    }
+
+
+def direct_calls(
+    session: Any,
+    client: Any,
+    options: Mapping[str, Any],
+    *,
+    limits: Limits,
+    read: Read = json.loads,
+) -> DirectCalls | None:
+    """``client`` was made by botocore's ``session`` with ``options``.
+
+    None if only it can send: through a proxy, to an endpoint below a path, without checking
+    certificates, without httptools or without credentials."""
     from botocore.credentials import Credentials
     from botocore.utils import get_environ_proxies
 
@@ -120,7 +152,7 @@ def direct_reads(
     if proxied or parts.path not in ("", "/") or not verify or credentials is None:
         return None
     tls = _tls(verify) if parts.scheme == "https" else None
-    return DirectReads(client, credentials, parser, tls)
+    return DirectCalls(client, credentials, tls, limits, read)
 
 
 def _verify(session: Any, options: Mapping[str, Any]) -> Any:

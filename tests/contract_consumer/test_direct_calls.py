@@ -136,7 +136,7 @@ def test_it_sends_what_boto3_would(
         made.calls.get_records(**asked)
     assert made.reads is not None
     with pytest.raises(Recorded):
-        asyncio.run(made.reads.get_records(asked))
+        asyncio.run(made.reads.call("GetRecords", asked))
     made.close()
     theirs, ours = (_without_trace(each) for each in sent)
     host = ours["headers"].pop("Host")
@@ -384,7 +384,7 @@ def test_keys_that_run_out_are_fetched_in_a_thread_and_then_used() -> None:
     fetched, signed = asyncio.run(main())
     assert signed == ["AK1"] * 3
     assert len(fetched) == 1
-    assert fetched[0].startswith("shardlane-reads")
+    assert fetched[0].startswith("shardlane-calls")
 
 
 def test_a_role_that_cannot_be_had_is_an_error_that_waiting_may_cure() -> None:
