@@ -51,11 +51,12 @@ _WORKER_GRAPHS = (
         ),
     ),
     (
-        # Together they say what is late: the first alone the handlers, with the second the reader,
-        # with the third one record that is not settled or the lease table.
-        "ms: oldest unsettled record, behind latest, checkpoint",
+        # What is late they do not say: lag is the age of the oldest unsettled record or how far the
+        # reader is behind, and behind latest is of the last answer, which ages while reads fail.
+        # The channel says it: records wait there if the handlers are slow.
+        "ms: lag, behind latest, age of the checkpoint",
         (
-            ("Lag", MOST, "oldest unsettled"),
+            ("Lag", MOST, "lag"),
             ("MillisBehindLatest", MOST, "behind latest"),
             ("CheckpointAge", MOST, "age of the checkpoint"),
         ),
@@ -126,6 +127,8 @@ class ConsumerDashboard(Construct):
             self._row("How do the workers do?", self._workers(dashed.worker))
 
     def _row(self, question: str, graphs: Sequence[cloudwatch.GraphWidget]) -> None:
+        if not graphs:
+            return
         self.dashboard.add_widgets(
             cloudwatch.TextWidget(markdown=f"## {question}", width=WIDTH, height=1)
         )

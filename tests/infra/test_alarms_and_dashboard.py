@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -239,6 +240,19 @@ def test_the_dashboard_asks_its_questions_from_top_to_bottom(distinct: CloudAsse
         "## What waits?",
         "## What does it cost?",
     ]
+
+
+def test_the_readme_calls_the_dashboard_by_its_name(dev: CloudAssembly) -> None:
+    name = dev.one("AWS::CloudWatch::Dashboard").properties["DashboardName"]
+    assert f"CloudWatch has the dashboard, `{name}`" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_no_question_is_without_a_graph(otherwise: CloudAssembly) -> None:
+    """With a bucket and no lot, nothing that waits has a metric."""
+    widgets = sorted(_widgets(otherwise), key=lambda each: (each["y"], each["x"]))
+    kinds = [each["type"] for each in widgets]
+    assert ("text", "text") not in pairwise(kinds)
+    assert kinds[-1] == "metric"
 
 
 def test_gigabyte_seconds_are_those_of_each_functions_memory(distinct: CloudAssembly) -> None:

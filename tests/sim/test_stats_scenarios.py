@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,6 +12,8 @@ from shardlane import Record
 from shardlane.consumer import Stats, StatsInMemory
 from shardlane.consumer.errors import KinesisUnreachable
 from tests.sim.stage import Stage, play
+
+Handler = Callable[[Record], Awaitable[None]]
 
 
 def test_lag_grows_when_reading_fails_from_the_very_beginning() -> None:
@@ -26,6 +28,39 @@ def test_lag_grows_when_reading_fails_from_the_very_beginning() -> None:
         return subscription.stats().lag_ms
 
     assert play(scene) == pytest.approx(40_000, abs=2_500)
+
+
+def test_records_in_the_channel_tell_slow_handlers_from_failing_reads() -> None:
+    """As the runbook of ``late`` has it: ``MillisBehindLatest`` does not."""
+    failing = False
+
+    def fail(operation: str, request: Mapping[str, Any]) -> None:
+        if failing and operation in ("GetShardIterator", "GetRecords"):
+            raise KinesisUnreachable("no answer")
+
+    async def slow(record: Record) -> None:
+        await asyncio.sleep(2)
+
+    async def scene(stage: Stage, handler: Handler | None) -> Stats:
+        nonlocal failing
+        stage.port.meddle = fail
+        stage.port.most_records = 100
+        subscription = stage.start(handler)
+        await asyncio.sleep(5)
+        failing = handler is None
+        for second in range(120):
+            for number in range(60):
+                stage.put(str(second), key=str(number))
+            await asyncio.sleep(1)
+        return subscription.stats()
+
+    unread = play(lambda stage: scene(stage, None))
+    failing = False
+    unhandled = play(lambda stage: scene(stage, slow))
+    assert min(unread.lag_ms, unhandled.lag_ms) > 100_000
+    assert (unread.channel_depth, unread.shards[0].behind_ms) == (0, 0)
+    assert unhandled.channel_depth > 20
+    assert unhandled.shards[0].behind_ms > 30_000
 
 
 def test_a_checkpoint_ages_while_a_record_is_under_way() -> None:
