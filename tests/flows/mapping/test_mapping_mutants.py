@@ -146,8 +146,9 @@ MUTANTS = [
     Mutant(
         "a window is forgotten before its end succeeded",
         "slice_worker",
-        "self._slice.busy = True",
-        "self._intake.keep_window(self._slice, None)",
+        "await self._invoke_window(final=True, early=False)",
+        "self._intake.keep_window(self._slice, None); "
+        "await self._invoke_window(final=True, early=False)",
         "test_mapping_windows.py::test_a_refused_last_invocation_is_still_owed_after_a_restart",
     ),
 ]
