@@ -410,8 +410,22 @@ def test_a_role_that_cannot_be_had_is_an_error_that_waiting_may_cure() -> None:
         ({"HTTP_PROXY": "http://proxy:3128"}, {"endpoint_url": "http://kinesis.local:4567"}),
         ({}, {"verify": False}),
         ({}, {"endpoint_url": "http://gateway.local/kinesis"}),
+        ({"AWS_USE_FIPS_ENDPOINT": "true"}, {}),
+        ({"AWS_USE_DUALSTACK_ENDPOINT": "true"}, {}),
+        ({"AWS_ACCOUNT_ID_ENDPOINT_MODE": "required"}, {}),
+        ({}, {"region_name": "local"}),
     ],
-    ids=["proxy", "proxy in lower case", "proxy for http", "unverified", "below a path"],
+    ids=[
+        "proxy",
+        "proxy in lower case",
+        "proxy for http",
+        "unverified",
+        "below a path",
+        "FIPS",
+        "dual-stack",
+        "an account's endpoint",
+        "another region's signature",
+    ],
 )
 def test_what_only_boto3_can_send_it_sends(
     environment: dict[str, str], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
 import time
@@ -411,6 +412,82 @@ def test_closing_ends_what_is_under_way() -> None:
             await asking
 
     play(serve, scene)
+
+
+@pytest.mark.parametrize("limits", [Limits(), Limits(connections=1)], ids=["new", "waits"])
+def test_closing_lets_nothing_begin_that_was_asked_before(limits: Limits) -> None:
+    """Nobody would close its connection."""
+    asked: list[int] = []
+
+    async def serve(peer: Peer) -> None:
+        await peer.request()
+        asked.append(peer.number)
+        if peer.number == 1:
+            await peer.closed()
+        else:
+            await peer.send(answer(b"{}"))
+
+    async def scene(served: Served) -> None:
+        first = asyncio.create_task(served.ask())
+        await until(lambda: bool(asked))
+        second = asyncio.create_task(served.ask())
+        await asyncio.sleep(0)  # it has its turn or waits for it, and nothing is sent yet
+        served.close()
+        for each in (first, second):
+            with pytest.raises(ConnectionError):
+                await each
+        assert not served.pool._all
+
+    play(serve, scene, limits)
+    assert asked == [1]
+
+
+def test_a_long_answer_does_not_outlive_its_use() -> None:
+    """Up to 10 MiB each, and the collector may be a while."""
+
+    def kept() -> int:
+        return sum(isinstance(each, Answer) for each in gc.get_objects())
+
+    async def scene(served: Served) -> int:
+        before = kept()
+        for _ in range(20):
+            await served.ask()
+        return kept() - before
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert play(echo, scene) <= 1
+    finally:
+        gc.enable()
+
+
+@pytest.mark.filterwarnings("ignore:unclosed")  # the first loop's end
+def test_it_can_be_closed_after_its_loop() -> None:
+    closed = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        peer, _ = listening.accept()
+        with peer:
+            peer.recv(1000)
+            peer.sendall(answer(b"{}"))
+            closed.wait(PATIENCE_S)
+
+    async def close() -> None:
+        served.close()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    served = Served(listening.getsockname()[1], Limits())
+    try:
+        assert asyncio.run(served.ask()).body == b"{}"
+        asyncio.run(close())
+    finally:
+        closed.set()
+        thread.join()
+        listening.close()
+    gc.collect()  # now, while the warning is expected
 
 
 def test_it_goes_on_in_another_loop() -> None:

@@ -89,9 +89,20 @@ ways = pytest.mark.parametrize("direct", [True, False], ids=["directly", "boto3"
         (answer(b"<html>Sign in</html>"), ""),
         (answer(b"[]"), ""),
         (answer(b"{}"), "no answer"),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", "no answer"),
         (b"", "Error"),
     ],
-    ids=["throttled", "no table", "failure", "no JSON", "a page", "a list", "nothing", "cut"],
+    ids=[
+        "throttled",
+        "no table",
+        "failure",
+        "no JSON",
+        "a page",
+        "a list",
+        "nothing",
+        "204",
+        "cut",
+    ],
 )
 def test_an_answer_that_decides_nothing_is_unknown(sent: bytes, reason: str, direct: bool) -> None:
     async def script(peer: Peer, _: dict[str, Any]) -> None:
@@ -175,3 +186,16 @@ def test_a_table_that_is_gone_does_not_come_back(direct: bool) -> None:
 
     with pytest.raises(LeaseTableError, match="the lease table leases is gone"):
         asked(script, lambda table: table.scan(), direct)
+
+
+@ways
+def test_authorities_that_are_not_there(direct: bool) -> None:
+    async def main() -> None:
+        url = "https://127.0.0.1:1"
+        options = {**OPTIONS, "endpoint_url": url, "verify": "/nowhere.pem"}
+        store = DynamoDBLeaseStore("leases", direct=direct, **options)
+        with pytest.raises(LeaseTableError, match="the lease table leases cannot be used"):
+            await store.open(STREAM)
+        await store.close()
+
+    asyncio.run(main())

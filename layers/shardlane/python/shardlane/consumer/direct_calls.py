@@ -104,8 +104,9 @@ class DirectCalls:
 
         told = {"status_code": answer.status, "headers": answer.headers, "body": answer.body}
         parsed = self._parser.parse(told, self._service.operation_model(operation).output_shape)
-        code = parsed.get("Error", {}).get("Code")
-        shape = self._service.shape_for_error_code(code)
+        if "Error" not in parsed:  # 204 and the like
+            return ValueError(f"this is no answer of {operation}: status {answer.status}")
+        shape = self._service.shape_for_error_code(parsed["Error"].get("Code"))
         if shape is not None:  # what the error carries beside its message
             parsed.update(self._parser.parse(told, shape))
         refusal: Exception = ClientError(parsed, operation)
@@ -131,8 +132,8 @@ def direct_calls(
 ) -> DirectCalls | None:
     """``client`` was made by botocore's ``session`` with ``options``.
 
-    None if only it can send: through a proxy, to an endpoint below a path, without checking
-    certificates, without httptools or without credentials."""
+    None if only it can send: through a proxy, to an endpoint below a path or one that it finds call
+    by call, without checking certificates, without httptools or without credentials."""
     from botocore.credentials import Credentials
     from botocore.utils import get_environ_proxies
 
@@ -151,8 +152,25 @@ def direct_calls(
     proxied = parts.scheme in get_environ_proxies(url)
     if proxied or parts.path not in ("", "/") or not verify or credentials is None:
         return None
+    if _is_found_call_by_call(client.meta):
+        return None
     tls = _tls(verify) if parts.scheme == "https" else None
     return DirectCalls(client, credentials, tls, limits, read)
+
+
+def _is_found_call_by_call(meta: Any) -> bool:
+    """Whether a call may go elsewhere, or be signed for another region, than ``meta`` says.
+
+    Source: both compared for every region of botocore 1.44's. FIPS differs in GovCloud, dual-stack
+    in the isolated regions, and ``local`` is signed for us-east-1.
+    """
+    config = meta.config
+    return bool(
+        config.use_fips_endpoint
+        or config.use_dualstack_endpoint
+        or getattr(config, "account_id_endpoint_mode", None) == "required"
+        or meta.region_name == "local"
+    )
 
 
 def _verify(session: Any, options: Mapping[str, Any]) -> Any:

@@ -107,7 +107,7 @@ class DynamoDBLeaseStore:
             self._clients += [patient, client, *([direct] if direct is not None else [])]
             self._make_sure_of_table(patient)
             self._check_rows(patient, keys)
-        except (ClientError, BotoCoreError) as error:
+        except (ClientError, BotoCoreError, OSError) as error:  # a bundle that is not there
             raise LeaseTableError(f"the lease table {self._table} cannot be used: {error}") from (
                 error
             )

@@ -90,6 +90,8 @@ class HttpConnection(asyncio.Protocol):
             if not reading.leaves_open:
                 self.abort()
             self._asked.set_result(reading.answer)
+            # It and its parser hold each other: the answer would stay until the next collection.
+            reading.answer = None
 
     # --- inside -----------------------------------------------------------------------------
 

@@ -60,9 +60,9 @@ class HttpPool:
         if self._loop is not loop:
             self._begin_anew()  # the connections ended with their loop
             self._loop = loop
-        turns = self._turns
+        turns, everyone = self._turns, self._all
         await turns.acquire()
-        exchange = loop.create_task(self._exchange(request))
+        exchange = loop.create_task(self._exchange(request, everyone))
 
         def ended(exchange: asyncio.Task[Answer]) -> None:
             turns.release()
@@ -74,14 +74,17 @@ class HttpPool:
 
     def close(self) -> None:
         """Closes every connection; requests under way raise ``ConnectionError``."""
-        for connection in self._all:
-            connection.abort()
+        if self._loop is not None and not self._loop.is_closed():  # or it cannot be told any more
+            for connection in self._all:
+                connection.abort()
         self._begin_anew()
 
     # --- inside -----------------------------------------------------------------------------
 
-    async def _exchange(self, request: bytes) -> Answer:
-        everyone = self._all
+    async def _exchange(self, request: bytes, everyone: set[HttpConnection]) -> Answer:
+        """``everyone`` is what ``close`` closed if that came since."""
+        if everyone is not self._all:
+            raise ConnectionError("the connections have been closed")
         connection = self._idle_one() or await self._connected()
         if everyone is not self._all:
             connection.abort()
