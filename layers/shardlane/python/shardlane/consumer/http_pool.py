@@ -46,6 +46,7 @@ class HttpPool:
         self._resolver = resolver
         self._limits = limits
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._under_way: set[asyncio.Task[Answer]] = set()
         self._begin_anew()
 
     async def ask(self, request: bytes) -> Answer:
@@ -62,15 +63,17 @@ class HttpPool:
             self._loop = loop
         turns, everyone = self._turns, self._all
         await turns.acquire()
-        exchange = loop.create_task(self._exchange(request, everyone))
+        told: asyncio.Future[Answer] = loop.create_future()
 
         def ended(exchange: asyncio.Task[Answer]) -> None:
+            self._under_way.discard(exchange)
             turns.release()
-            if not exchange.cancelled():
-                exchange.exception()  # has been seen, whether somebody waits or not
+            _tell(told, exchange)
 
+        exchange = loop.create_task(self._exchange(request, everyone))
+        self._under_way.add(exchange)  # the loop itself would let go of it
         exchange.add_done_callback(ended)
-        return await asyncio.shield(exchange)
+        return await told
 
     def close(self) -> None:
         """Closes every connection; requests under way raise ``ConnectionError``."""
@@ -150,6 +153,18 @@ class HttpPool:
             waited = f"{self._limits.connect_s:g} s"
             raise TimeoutError(f"no connection to {address}:{host.port} in {waited}") from error
         return connection
+
+
+def _tell(told: asyncio.Future[Answer], exchange: asyncio.Task[Answer]) -> None:
+    error = None if exchange.cancelled() else exchange.exception()
+    if told.done():
+        return  # nobody waits any more
+    if exchange.cancelled():
+        told.cancel()
+    elif error is not None:
+        told.set_exception(error)
+    else:
+        told.set_result(exchange.result())
 
 
 def _is_usable(connection: HttpConnection, oldest_s: float) -> bool:
