@@ -23,7 +23,7 @@ _ENDS = ("end", "break", "silence", "truncate")
 
 
 class FaultyKinesis:
-    """One machine's ``KinesisPort``."""
+    """One process's ``KinesisPort``."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class FaultyKinesis:
         service_ms: Callable[[], float],
         link: Link,
         ledger: Ledger,
-        machine: str,
+        owner: str,
     ) -> None:
         self._model = model
         self._service_ms = service_ms
         self._link = link
         self._ledger = ledger
-        self._machine = machine
+        self._owner = owner
         self._shard_of: dict[str, str] = {}
         """Iterator → shard, for counting reads."""
 
@@ -49,7 +49,7 @@ class FaultyKinesis:
 
     async def call(self, operation: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
         if operation == "GetRecords":
-            self._ledger.read(self._machine, self._shard_of[request["ShardIterator"]])
+            self._ledger.read(self._owner, self._shard_of[request["ShardIterator"]])
         code = self._link.random.choice(_REFUSALS)
         if code == "ExpiredIteratorException" and operation != "GetRecords":
             code = "InternalFailureException"

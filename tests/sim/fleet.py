@@ -170,9 +170,7 @@ class SimulatedMachine:
             leases=FaultyStore(services.table, store_link, services.ledger),
             start=services.start,
             on_failure=self._policy(lot_link),
-            kinesis=FaultyKinesis(
-                services.model, wall_ms, kinesis_link, services.ledger, self.name
-            ),
+            kinesis=FaultyKinesis(services.model, wall_ms, kinesis_link, services.ledger, owner),
             tuning=Tuning(
                 bounds=Bounds(
                     channel_records=setting.channel_records,
