@@ -71,7 +71,7 @@ class HeldShard:
         self._drain_until_s: float | None = None
         self._not_before_s = float("-inf")
         """When an unknown write is repeated."""
-        self._checkpoint_s = float("-inf")
+        self._checkpoint_s = tenure.ok_s  # the owner before may have written one just then
         self._confirmations: list[tuple[float, asyncio.Future[None]]] = []
         self.gauge = ShardGauge(answered_s=self._loop.time())
         self._written_s = self._loop.time()
