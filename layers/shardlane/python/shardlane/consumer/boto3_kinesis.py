@@ -28,8 +28,8 @@ class Boto3Kinesis:
         ``endpoint_url``, …), and ``profile``.
 
         ``direct``: GetRecords goes out on the loop, signed by botocore, where that is possible:
-        it costs a third of a call of boto3. What patches boto3's calls (a tracer) does not see
-        it; with False boto3 makes every call.
+        it costs less than half of a call of boto3. What patches boto3's calls (a tracer) does not
+        see it; with False boto3 makes every call.
         """
         self._direct = direct
         self._options = options
